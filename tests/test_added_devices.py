@@ -73,18 +73,18 @@ def test_a_base_and_a_few_keys_make_a_device(tmp_path: Path) -> None:
         ('base = "g2"\nbit_nm = -1\n', ["bit_nm", "-1"]),
     ],
 )
-def test_what_is_wrong_with_a_device_names_file_and_remedy(
+def test_device_errors_name_file_and_remedy(
     sledsim_cli: Callable[..., Outcome], tmp_path: Path, text: str, words: list[str]
 ) -> None:
     (tmp_path / "mine.toml").write_text(text)
     refused = sledsim_cli("device", tmp_path / "mine.toml")
     assert (refused.status, refused.out) == (2, "")
-    told = " ".join(refused.err.split())
-    assert told.startswith("error: ")
-    assert all(word in told for word in [*words, "mine.toml"]), told
+    message = " ".join(refused.err.split())
+    assert message.startswith("error: ")
+    assert all(word in message for word in [*words, "mine.toml"]), message
 
 
-def test_a_device_file_that_is_run_or_not_there_is_told_so(
+def test_missing_device_files_and_device_files_given_to_run_are_refused(
     sledsim_cli: Callable[..., Outcome], scenario_file: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "mine.toml").write_text('base = "g2"\n')
@@ -97,9 +97,7 @@ def test_a_device_file_that_is_run_or_not_there_is_told_so(
 
 
 @pytest.mark.parametrize("name", DEVICES)
-def test_a_written_device_is_its_base_until_a_value_is_changed(
-    sledsim_cli: Callable[..., Outcome], tmp_path: Path, name: str
-) -> None:
+def test_exported_device_equals_its_base(sledsim_cli: Callable[..., Outcome], tmp_path: Path, name: str) -> None:
     written = sledsim_cli("device", name, "--toml").out
     path = tmp_path / "mine.toml"
     base = sledsim.Device(name).parameters
@@ -115,38 +113,43 @@ VALUED = "[values]\nblock_bytes = 512\ncapacity_blocks = 9\naccess_ms = {value =
 
 
 @pytest.mark.parametrize("use", [sledsim.Device, lambda path: sledsim.run({"system": path, "workload": "tpcc-like"})])
-def test_all_that_is_wrong_with_a_device_file_has_its_line(use: Callable[[str], object], tmp_path: Path) -> None:
+def test_every_fault_of_a_device_file_has_its_line(use: Callable[[str], object], tmp_path: Path) -> None:
     path = tmp_path / "dev.toml"
     path.write_text(TITLED + VALUED + "[notes]\na = 1\n")
-    with pytest.raises(ScenarioError) as told:
+    with pytest.raises(ScenarioError) as raised:
         use(str(path))
-    found = {(fault.path, fault.line, fault.suggestion) for fault in told.value.faults}
+    found = {(fault.path, fault.line, fault.suggestion) for fault in raised.value.faults}
     assert found == {("titel", 3, "title"), ("values.access_ms.sorce", 7, "source"), ("notes", 8, None)}
-    assert {fault.file for fault in told.value.faults} == {str(path)}
+    assert {fault.file for fault in raised.value.faults} == {str(path)}
     # What is wrong with a value stands where the value does, also on top of a base.
     path.write_text('base = "g2"\nsettle_constants = 0\n[values]\nbit_nm = {value = -5}\n')
-    with pytest.raises(ScenarioError) as told:
+    with pytest.raises(ScenarioError) as raised:
         use(str(path))
-    assert (told.value.path, told.value.line, told.value.file, told.value.value) == ("values.bit_nm", 4, str(path), -5)
+    assert (raised.value.path, raised.value.line, raised.value.file, raised.value.value) == (
+        "values.bit_nm",
+        4,
+        str(path),
+        -5,
+    )
     path.write_text('base = "g2"\nbit_nm = -5\n')
-    with pytest.raises(ScenarioError) as told:
+    with pytest.raises(ScenarioError) as raised:
         use(str(path))
-    assert (told.value.path, told.value.line) == ("bit_nm", 2)
+    assert (raised.value.path, raised.value.line) == ("bit_nm", 2)
 
 
-def test_what_is_wrong_with_a_workload_file_stands_in_it(tmp_path: Path) -> None:
+def test_faults_of_workload_files_name_file_and_line(tmp_path: Path) -> None:
     path = tmp_path / "load.toml"
     path.write_text('base = "snake-like"\nrequests = 0\n[values]\nread_fraction = 7\n')
-    with pytest.raises(ScenarioError) as told:
+    with pytest.raises(ScenarioError) as raised:
         sledsim.run({"system": "g2", "workload": str(path)})
-    assert (told.value.path, told.value.line, told.value.file) == ("requests", 2, str(path))
+    assert (raised.value.path, raised.value.line, raised.value.file) == ("requests", 2, str(path))
     path.write_text('base = "snake-like"\n[values]\nread_fraction = 7\n')
-    with pytest.raises(ScenarioError) as told:
+    with pytest.raises(ScenarioError) as raised:
         sledsim.run({"system": "g2", "workload": str(path)})
-    assert (told.value.path, told.value.line, told.value.file) == ("values.read_fraction", 3, str(path))
+    assert (raised.value.path, raised.value.line, raised.value.file) == ("values.read_fraction", 3, str(path))
 
 
-def test_a_device_file_may_be_of_any_notation(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_device_files_may_be_toml_yaml_or_json(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = device(tmp_path / "mine.toml", STILL).parameters
     for name, text in (
         ("mine.json", '{"base": "g2", "settle_constants": 0}'),
@@ -169,7 +172,7 @@ def test_only_one_device_is_written(sledsim_cli: Callable[..., Outcome]) -> None
         assert option in refused.err
 
 
-def test_a_typed_file_is_that_of_the_working_folder(
+def test_typed_paths_are_relative_to_the_working_folder(
     sledsim_cli: Callable[..., Outcome], scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = tmp_path / "here"
@@ -177,8 +180,8 @@ def test_a_typed_file_is_that_of_the_working_folder(
     monkeypatch.chdir(here)
     (here / "mine.toml").write_text(STILL)
     asked = ("run", scenario_file, "--set", "device=mine.toml", "--set", "run.requests=100")
-    told = sledsim_cli(*asked, "--json")
-    assert json.loads(told.out)["scenario"]["system"]["device"]["settle_constants"] == 0.0
+    result = sledsim_cli(*asked, "--json")
+    assert json.loads(result.out)["scenario"]["system"]["device"]["settle_constants"] == 0.0
     found = sledsim.run(scenario_file, overrides={"device": "mine.toml", "run.requests": 100})
     assert found["device"]["name"] == str(here / "mine.toml")
     # What is not here is that of the scenario's folder.
@@ -190,7 +193,7 @@ def test_a_typed_file_is_that_of_the_working_folder(
     assert "mine.toml" in refused.err
 
 
-def test_a_folder_of_ones_own_is_part_of_the_catalogue(
+def test_custom_folders_extend_the_catalogue(
     sledsim_command: Callable[..., Outcome], folder: Path, scenario_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = ("run", scenario_file, "--set", "device=still", "--set", "run.requests=100", "--json")
@@ -209,7 +212,7 @@ def test_a_folder_of_ones_own_is_part_of_the_catalogue(
     assert sledsim.Device("still").parameters["settle_constants"] == 0.0
 
 
-def test_a_workload_of_ones_own_stands_on_another(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_custom_workload_has_a_catalogue_base(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLEDSIM_CATALOG", str(folder))
     result = sledsim.run({"workload": "slow", "system": "g2"})
     assert (result.requests.completed, result["writes"]) == (200, None)
@@ -227,38 +230,38 @@ def test_a_workload_of_ones_own_stands_on_another(folder: Path, monkeypatch: pyt
         (lambda own: own / "devices", ["nothing in it", "devices/*.toml", "workloads/*.toml", "move them"]),
     ],
 )
-def test_a_folder_that_is_no_catalogue_is_refused(
+def test_invalid_catalogue_folders_are_refused(
     sledsim_command: Callable[..., Outcome], folder: Path, make: Callable[[Path], Path], words: list[str]
 ) -> None:
     for command in (["list", "devices"], ["device", "g2", "--seeks"]):
         refused = sledsim_command("--catalog", make(folder), *command)
         assert (refused.status, refused.out) == (2, "")
-        told = " ".join(refused.err.split())
-        assert all(word in told for word in words), told
+        message = " ".join(refused.err.split())
+        assert all(word in message for word in words), message
 
 
-def test_a_name_means_one_thing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_duplicate_catalogue_names_are_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "devices" / "g2.toml").write_text(STILL)
     monkeypatch.setenv("SLEDSIM_CATALOG", str(folder))
     with pytest.raises(ScenarioError, match=r"g2\.toml: the catalogue has a device g2 already.*another name"):
         sledsim.Device("g2")
 
 
-def test_another_package_brings_a_catalogue(folder: Path, tmp_path: Path) -> None:
-    package, told = tmp_path / "site" / "moving_parts", tmp_path / "site" / "moving_parts-1.0.dist-info"
+def test_packages_can_provide_catalogues(folder: Path, tmp_path: Path) -> None:
+    package, metadata = tmp_path / "site" / "moving_parts", tmp_path / "site" / "moving_parts-1.0.dist-info"
     package.parent.mkdir()
     folder.rename(package)
     (package / "__init__.py").write_text("")
-    told.mkdir()
-    (told / "METADATA").write_text("Metadata-Version: 2.1\nName: moving-parts\nVersion: 1.0\n")
-    (told / "entry_points.txt").write_text("[sledsim.catalogs]\nmine = moving_parts\n")
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: moving-parts\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[sledsim.catalogs]\nmine = moving_parts\n")
     code = "import sledsim; print(sledsim.Device('still').parameters['settle_constants'])"
     path = os.pathsep.join([str(package.parent), *sys.path])
     done = subprocess.run(
         [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=True
     )
     assert done.stdout == "0.0\n"
-    (told / "entry_points.txt").write_text("[sledsim.catalogs]\nmine = moving_part\n")
+    (metadata / "entry_points.txt").write_text("[sledsim.catalogs]\nmine = moving_part\n")
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": path},

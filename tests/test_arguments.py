@@ -118,16 +118,16 @@ def refused(name: str, call: Callable[[], Any]) -> str:
 
 
 @pytest.mark.parametrize(("name", "call"), CALLS)
-def test_what_a_function_cannot_take_is_refused_by_its_name(name: str, call: Callable[[], Any]) -> None:
+def test_invalid_arguments_are_refused_by_name(name: str, call: Callable[[], Any]) -> None:
     refused(name, call)
 
 
-def test_a_duration_that_is_none_is_a_value_error_too() -> None:
+def test_invalid_durations_are_value_errors() -> None:
     with pytest.raises(ValueError, match="has no unit"):
         reliability.Duration.read(5)
 
 
-def test_what_needs_no_reading_takes_what_load_takes() -> None:
+def test_functions_take_the_same_inputs_as_load() -> None:
     assert reliability.needs_simulation(ENCLOSURE) == []
     assert reliability.mean_rebuild_h(ENCLOSURE) == 0.25
     # Numbers of NumPy are numbers, and many years take no longer than few.
@@ -169,7 +169,7 @@ def test_traces_and_hit_ratios(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "header", ["t_ns,t_ns,lbn,bytes,op", "t_ns,timestamp_us,lbn,bytes,op", "t_ns,offset_bytes,lbn,bytes,op"]
 )
-def test_a_header_that_names_two_columns_of_one_meaning_is_refused(header: str, tmp_path: Path) -> None:
+def test_duplicate_columns_of_a_header_are_refused(header: str, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(f"{header}\n0,8,16,512,R\n")
     said = refused("", lambda: sledsim.traces.open_trace(path))
@@ -199,13 +199,13 @@ def test_evaluations_and_results(tmp_path: Path) -> None:
             sweep.compare_pairs(results, axis=axis)
 
 
-def test_no_infinite_number_is_written() -> None:
+def test_infinite_numbers_are_not_written() -> None:
     assert json.loads(json_text({"a": [1.5, None]})) == {"a": [1.5, None]}
     assert "a.1" in refused("a.1", lambda: json_text({"a": [1.5, float("inf")]}))
     assert number(float("inf")) == "inf"
 
 
-def test_a_step_of_a_sensitivity_that_vanishes_is_refused() -> None:
+def test_sensitivity_steps_of_zero_are_refused() -> None:
     design = sledsim.studies.design("g2")
     assert "0.000001" in refused("step", lambda: design.sensitivity(1e-17))
     small, usual = ({(row["value"], row["figure"]) for row in design.sensitivity(step).rows()} for step in (1e-6, 1e-3))

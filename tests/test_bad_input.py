@@ -54,20 +54,22 @@ def assert_refused(found: Outcome, *words: str) -> None:
         ("workload=5", ["workload", "table"]),
     ],
 )
-def test_wrong_values(sledsim_cli: Callable[..., Outcome], scenario_file: Path, setting: str, words: list[str]) -> None:
+def test_wrong_values_are_refused(
+    sledsim_cli: Callable[..., Outcome], scenario_file: Path, setting: str, words: list[str]
+) -> None:
     assert_refused(sledsim_cli("run", scenario_file, "--set", setting), *words)
     assert_refused(sledsim_cli("check", scenario_file, "--set", setting), *words)
     with pytest.raises(sledsim.ScenarioError):
         sledsim.run(scenario_file, overrides=[setting])
 
 
-def test_a_size_that_is_too_large_is_told_as_it_was_given(sledsim_cli: Callable[..., Outcome]) -> None:
+def test_too_large_sizes_are_printed_as_given(sledsim_cli: Callable[..., Outcome]) -> None:
     done = sledsim_cli("cost", "--workload", "tpcc-like", "--mems-size", "1e400 MiB")
     assert_refused(done, '--mems-size "1e400 MiB" is out of range: expected a whole number (B)')
 
 
 @pytest.mark.parametrize("command", ["run", "check", "compare"])
-def test_a_missing_file_names_the_nearest(
+def test_error_of_a_missing_file_suggests_the_nearest(
     sledsim_cli: Callable[..., Outcome], scenario_file: Path, command: str
 ) -> None:
     missing = scenario_file.with_name("smal.toml")
@@ -77,7 +79,7 @@ def test_a_missing_file_names_the_nearest(
 
 
 @pytest.mark.parametrize("command", ["run", "check", "compare", "power"])
-def test_a_name_that_is_empty(sledsim_cli: Callable[..., Outcome], command: str) -> None:
+def test_empty_names_are_refused(sledsim_cli: Callable[..., Outcome], command: str) -> None:
     assert_refused(sledsim_cli(command, ""), '"": no file has an empty name; name one, or - for standard input')
 
 
@@ -98,7 +100,7 @@ def test_empty_standard_input(sledsim_cli: Callable[..., Outcome], text: str) ->
         ("a.toml", TOML.replace('device = "g2"', ""), ["device is missing"]),
     ],
 )
-def test_files_that_are_no_scenario(
+def test_files_without_a_scenario_are_refused(
     sledsim_cli: Callable[..., Outcome], tmp_path: Path, name: str, text: str, words: list[str]
 ) -> None:
     path = tmp_path / name
@@ -106,7 +108,7 @@ def test_files_that_are_no_scenario(
     assert_refused(sledsim_cli("run", path), *words)
 
 
-def test_a_trace_given_as_a_scenario(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+def test_trace_given_as_a_scenario_is_refused(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
     path = tmp_path / "trace.bin"
     path.write_bytes(bytes(range(256)))
     assert_refused(sledsim_cli("run", path), "byte 128 is not UTF-8 text", "sledsim replay")
@@ -128,13 +130,15 @@ def test_a_trace_given_as_a_scenario(sledsim_cli: Callable[..., Outcome], tmp_pa
         (HEADER + "-5,0,0,4096,R\n", ["line 2", "time"]),
     ],
 )
-def test_bad_traces(sledsim_cli: Callable[..., Outcome], tmp_path: Path, text: str, words: list[str]) -> None:
+def test_bad_traces_are_refused(
+    sledsim_cli: Callable[..., Outcome], tmp_path: Path, text: str, words: list[str]
+) -> None:
     path = tmp_path / "trace.csv"
     path.write_text(text)
     assert_refused(sledsim_cli("replay", path, "--device", "g2"), "trace.csv", *words)
 
 
-def test_a_trace_of_mixed_formats(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+def test_trace_of_mixed_formats_is_refused(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
     path = tmp_path / "mixed.trace"
     lines = [f"{i * 1000} 0 {i * 8} 8 1\n" for i in range(40)]
     path.write_text("".join([*lines, "0,1024,4096,R,0.5\n"]))
@@ -153,7 +157,9 @@ def test_bad_records_can_be_tolerated_and_are_counted(sledsim_cli: Callable[...,
     )
 
 
-def test_a_truncated_binary_record_names_its_place(sledsim_cli: Callable[..., Outcome], trace_file: Path) -> None:
+def test_error_of_a_truncated_binary_record_has_its_place(
+    sledsim_cli: Callable[..., Outcome], trace_file: Path
+) -> None:
     import gzip
 
     whole = gzip.compress(trace_file.read_bytes())
@@ -247,7 +253,9 @@ def test_a_missing_library_is_named_before_anything_runs(
     assert_refused(sledsim_cli("compare", scenario_file, *picture), library, "pip install 'altair")
 
 
-def test_an_unknown_metric_names_the_nearest(sledsim_cli: Callable[..., Outcome], scenario_file: Path) -> None:
+def test_error_of_an_unknown_metric_suggests_the_nearest(
+    sledsim_cli: Callable[..., Outcome], scenario_file: Path
+) -> None:
     found = sledsim_cli(
         "compare", scenario_file, "--metric", "response.mean", "--plot", scenario_file.with_suffix(".svg")
     )
@@ -255,11 +263,13 @@ def test_an_unknown_metric_names_the_nearest(sledsim_cli: Callable[..., Outcome]
 
 
 @pytest.mark.parametrize("options", [[], ["--seeks"]])
-def test_an_unknown_device_names_the_nearest(sledsim_cli: Callable[..., Outcome], options: list[str]) -> None:
+def test_error_of_an_unknown_device_suggests_the_nearest(
+    sledsim_cli: Callable[..., Outcome], options: list[str]
+) -> None:
     assert_refused(sledsim_cli("device", "g2-papr", *options), "g2-papr", "g2-paper")
 
 
-def test_a_word_in_place_of_a_scenario_is_told_what_takes_it(sledsim_cli: Callable[..., Outcome]) -> None:
+def test_name_in_place_of_a_scenario_suggests_the_right_command(sledsim_cli: Callable[..., Outcome]) -> None:
     assert_refused(
         sledsim_cli("run", "g2"), "g2: no such file", "`sledsim example`", "`sledsim replay TRACE --device NAME`"
     )
@@ -291,7 +301,7 @@ UNHELD: list[Any] = [
 
 
 @pytest.mark.parametrize("value", UNHELD, ids=lambda value: type(value).__name__)
-def test_what_no_document_can_hold_is_refused_wherever_it_comes_from(scenario_file: Path, value: Any) -> None:
+def test_values_outside_the_document_model_are_refused(scenario_file: Path, value: Any) -> None:
     scenario = sledsim.Scenario.load(scenario_file).to_dict()
     for key in ("seed", "run", "workload"):
         for load in (
@@ -311,7 +321,7 @@ ENDLESS: list[Any] = [
 
 @pytest.mark.parametrize("key", ["from", "to", "step", "count"])
 @pytest.mark.parametrize("value", ENDLESS, ids=lambda value: type(value).__name__)
-def test_axes_without_ends_are_refused(scenario_file: Path, key: str, value: Any) -> None:
+def test_axes_with_invalid_ends_are_refused(scenario_file: Path, key: str, value: Any) -> None:
     axis: dict[str, Any] = {"from": 1, "to": 5} | ({} if key == "count" else {"step": 1}) | {key: value}
     with pytest.raises(sledsim.SledsimError):
         Sweep(scenario_file, {"workload.arrival.rate_per_s": axis}).check()
@@ -320,7 +330,7 @@ def test_axes_without_ends_are_refused(scenario_file: Path, key: str, value: Any
 
 
 @pytest.mark.parametrize("seed", [2**32, 2**64, 10**5000, -1, 1.5], ids=lambda seed: type(seed).__name__)
-def test_seeds_of_searches_have_their_range(scenario_file: Path, tmp_path: Path, seed: Any) -> None:
+def test_seeds_of_searches_have_a_range(scenario_file: Path, tmp_path: Path, seed: Any) -> None:
     search = {
         "scenario": str(scenario_file),
         "parameters": {"device.bit_nm": {"from": 30, "to": 60}},

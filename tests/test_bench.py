@@ -25,7 +25,7 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     del sys.modules["run"], sys.modules["measures"]
 
 
-def test_a_row_at_tiny_size() -> None:
+def test_a_benchmark_runs_at_tiny_size() -> None:
     command = [sys.executable, str(RUN), "--only", "sptf_1000*", "--rounds", "1", "--scale", "0.01"]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     # So small a row is no measure of speed: its promises may be broken.
@@ -35,14 +35,14 @@ def test_a_row_at_tiny_size() -> None:
     assert float(rows[0].replace(",", "")) > 0
 
 
-def test_every_promise_is_of_something_measured(bench: Any) -> None:
+def test_every_target_has_a_benchmark(bench: Any) -> None:
     cases = {*bench.MEASURES, "import", "import_all", "help", "floor", "threads"}
     assert {promise.measured.split(".")[0] for promise in bench.PROMISES} <= cases
     assert {key for promise in bench.PROMISES if (key := promise.over) and key.split(".")[0] not in cases} == set()
 
 
 @pytest.mark.parametrize(("each_s", "broken"), [(1e-7, 0), (1e-5, 1)])
-def test_a_broken_promise_is_seen(bench: Any, each_s: float, broken: int) -> None:
+def test_missed_targets_are_reported(bench: Any, each_s: float, broken: int) -> None:
     rounds = [{"floor.mems": 1e-7, "random.each_s": each_s}] * 3
     lines, found = bench.table(rounds)
     assert found == broken
@@ -50,7 +50,7 @@ def test_a_broken_promise_is_seen(bench: Any, each_s: float, broken: int) -> Non
 
 
 @pytest.mark.parametrize(("new_s", "slower"), [(1.02e-7, 0), (1.05e-7, 1), (0.5e-7, 0)])
-def test_a_slower_build_is_seen(bench: Any, capsys: pytest.CaptureFixture[str], new_s: float, slower: int) -> None:
+def test_slower_builds_are_reported(bench: Any, capsys: pytest.CaptureFixture[str], new_s: float, slower: int) -> None:
     # The machine slows down in the second round: both builds do.
     old = [{"random.each_s": pace * 1e-7} for pace in (1, 3, 1)]
     new = [{"random.each_s": pace * new_s} for pace in (1, 3, 1)]
@@ -58,7 +58,7 @@ def test_a_slower_build_is_seen(bench: Any, capsys: pytest.CaptureFixture[str], 
     assert ("WORSE" in capsys.readouterr().out) == bool(slower)
 
 
-def test_the_page_has_every_promise_and_none_is_broken(bench: Any) -> None:
+def test_the_page_has_every_target_and_all_are_met(bench: Any) -> None:
     [written] = bench.BLOCK.findall(bench.PAGE.read_text(encoding="utf-8"))
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in written.splitlines() if line.startswith("|")]
     assert [row[0] for row in rows[2:]] == [promise.what for promise in bench.PROMISES]

@@ -82,7 +82,7 @@ def exported() -> dict[str, tuple[str, list[str]]]:
     return found
 
 
-def test_the_headers_declare_what_the_code_has() -> None:
+def test_headers_declare_the_functions_of_the_library() -> None:
     assert len(exported()) > 25
     assert declared() == exported()
 
@@ -91,7 +91,7 @@ def fields(text: str, pattern: str) -> list[tuple[str, ...]]:
     return re.findall(pattern, text)
 
 
-def test_structures_and_codes_are_those_of_the_code() -> None:
+def test_structures_and_codes_match_the_library() -> None:
     for header, opening, source, name in [
         ("sledsim.h", "typedef struct sledsim_completion", "session.rs", "SledsimCompletion"),
         ("disksim_interface.h", "struct disksim_request", "disksim/mod.rs", "Request"),
@@ -113,7 +113,7 @@ def under_valgrind() -> list[str]:
     return [tool, "--quiet", "--error-exitcode=9", *options]
 
 
-def test_the_first_example_shows_what_it_says(library: Library, tmp_path: Path) -> None:
+def test_the_first_example_prints_the_documented_output(library: Library, tmp_path: Path) -> None:
     program = library.build(EXAMPLES / "first.c", tmp_path)
     shown = run(program, under=under_valgrind())
     assert len(re.findall(r"^request \d back at [\d.]+ ms, after [\d.]+ ms$", shown, re.MULTILINE)) == 4
@@ -121,7 +121,7 @@ def test_the_first_example_shows_what_it_says(library: Library, tmp_path: Path) 
     assert shown == run(library.build(EXAMPLES / "first.c", tmp_path, static=True))
 
 
-def test_another_simulator_has_it_for_its_storage(library: Library, tmp_path: Path) -> None:
+def test_session_as_the_storage_of_another_simulator(library: Library, tmp_path: Path) -> None:
     shown = run(library.build(EXAMPLES / "coupled.cpp", tmp_path))
     found = re.fullmatch(r"(\d+) reads in 10 s, ([\d.]+) ms each\n", shown)
     assert found
@@ -138,14 +138,14 @@ int64_t second(const struct sledsim_pending *pending) {
     return *(uint64_t *)pending->state % (uint64_t)pending->parameters[0] ? 0 : (int64_t)pending->count - 1;
 }
 
-int64_t first(const struct sledsim_cache *told) {
-    return told->what == SLEDSIM_VICTIM && told->slot != SLEDSIM_NO_SLOT ? told->slot + 1 : 0;
+int64_t first(const struct sledsim_cache *event) {
+    return event->what == SLEDSIM_VICTIM && event->slot != SLEDSIM_NO_SLOT ? event->slot + 1 : 0;
 }
 """
 
 
 @pytest.mark.parametrize("system", ["sptf", "mirror", "own"])
-def test_it_reports_what_a_session_in_python_reports(library: Library, tmp_path: Path, system: str) -> None:
+def test_reports_equal_those_of_a_python_session(library: Library, tmp_path: Path, system: str) -> None:
     systems: dict[str, Any] = {
         "sptf": {"device": "g2", "scheduler": "sptf"},
         "mirror": {"kind": "mirror", "members": [{"count": 2, "system": {"device": "atlas10k"}}]},
@@ -186,7 +186,7 @@ def test_it_reports_what_a_session_in_python_reports(library: Library, tmp_path:
         ('{ library = "libnone.so", symbol = "pick" }', "no library libnone.so: looked for "),
     ],
 )
-def test_a_policy_that_cannot_be_brought_in_names_the_way_out(
+def test_error_of_an_unavailable_policy_names_the_remedy(
     library: Library, tmp_path: Path, scheduler: str, says: str
 ) -> None:
     path = tmp_path / "wrong.toml"
@@ -195,7 +195,7 @@ def test_a_policy_that_cannot_be_brought_in_names_the_way_out(
         run(library.build(SOURCES / "requests.c", tmp_path), path)
 
 
-def test_a_fault_comes_over_whole(library: Library, tmp_path: Path) -> None:
+def test_faults_have_every_field_in_c(library: Library, tmp_path: Path) -> None:
     path = tmp_path / "wrong.toml"
     path.write_text('[system]\ndevice = "g2"\nschedular = "sptf"\n')
     program = library.build(SOURCES / "requests.c", tmp_path)
@@ -246,13 +246,13 @@ restore from another system: SLEDSIM_ARGUMENT
 """
 
 
-def test_every_misuse_is_answered_by_name(library: Library, tmp_path: Path) -> None:
+def test_misuse_returns_the_documented_code(library: Library, tmp_path: Path) -> None:
     shown = run(library.build(SOURCES / "errors.c", tmp_path, "-fsanitize=address"))
     assert re.sub(r"^(.*: SLEDSIM_\w+).*$", r"\1", shown, flags=re.MULTILINE) == ANSWERS
     assert "no system: SLEDSIM_SCENARIO: " in shown
 
 
-def test_each_thread_has_its_own_and_none_waits_for_another(library: Library, tmp_path: Path) -> None:
+def test_sessions_of_different_threads_are_independent(library: Library, tmp_path: Path) -> None:
     assert run(library.build(SOURCES / "threads.c", tmp_path)) == "alike\n"
 
 
@@ -289,7 +289,7 @@ int main()
 """
 
 
-def test_the_page_shows_programs_that_run(library: Library, tmp_path: Path) -> None:
+def test_programs_of_the_page_run(library: Library, tmp_path: Path) -> None:
     assert [language for language, _ in BLOCKS] == ["c", "cpp", "cpp", "cpp"]
     source = tmp_path / "page.c"
     source.write_text(BLOCKS[0][1])
@@ -316,7 +316,7 @@ def misused(library: Library, tmp_path: Path, seed: int, calls: int) -> dict[str
     return {name: int(count) for name, count in rows}
 
 
-def test_random_calls_are_of_every_function() -> None:
+def test_random_calls_cover_every_function() -> None:
     declared = re.findall(r"\b(sledsim_\w+)\(", (ROOT / "crates/sledsim-c/include/sledsim.h").read_text())
     called = re.findall(r"\b(sledsim_\w+)\(", (SOURCES / "misuse.c").read_text())
     assert len(set(declared)) > 15
@@ -327,7 +327,7 @@ def test_random_calls_are_of_every_function() -> None:
 SELDOM = {"SLEDSIM_BUSY", "SLEDSIM_FULL", "SLEDSIM_RULE", "SLEDSIM_DEFECT"}
 
 
-def test_random_calls_are_all_answered(library: Library, tmp_path: Path) -> None:
+def test_random_calls_never_crash(library: Library, tmp_path: Path) -> None:
     answers = misused(library, tmp_path, 1, 20_000)
     assert not {name for name, count in answers.items() if not count} - SELDOM
     assert not answers["SLEDSIM_DEFECT"]
@@ -335,5 +335,5 @@ def test_random_calls_are_all_answered(library: Library, tmp_path: Path) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [2, 3])
-def test_a_million_random_calls_are_all_answered(library: Library, tmp_path: Path, seed: int) -> None:
+def test_a_million_random_calls_never_crash(library: Library, tmp_path: Path, seed: int) -> None:
     assert not misused(library, tmp_path, seed, 1_000_000)["SLEDSIM_DEFECT"]

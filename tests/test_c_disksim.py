@@ -97,7 +97,7 @@ def run_of(scenario: str, asked: dict[str, np.ndarray], folder: Path) -> sledsim
 
 
 @pytest.mark.parametrize("drive", DRIVES)
-def test_response_times_are_those_of_a_run(library: Library, tmp_path: Path, drive: str) -> None:
+def test_response_times_equal_those_of_a_run(library: Library, tmp_path: Path, drive: str) -> None:
     parameters = reference(f"drives/{drive}/{drive}.parv")
     scenario = sledsim.scenario.import_disksim(parameters, scenario=True).scenario_file
     assert scenario
@@ -109,7 +109,7 @@ def test_response_times_are_those_of_a_run(library: Library, tmp_path: Path, dri
     assert responses_ns(shown) == log["response_ns"][np.argsort(log["id"])].tolist()
 
 
-def test_a_value_of_the_call_takes_the_place_of_the_files(library: Library, tmp_path: Path) -> None:
+def test_overrides_of_the_call_take_precedence_over_files(library: Library, tmp_path: Path) -> None:
     parameters = reference("drives/cheetah9LP/cheetah9LP.parv")
     overrides = ["disk*", "Scheduler:Scheduling policy", "4", "disk0 .. disk3", "Max queue length", "8"]
     edited = tmp_path / "edited"
@@ -128,7 +128,7 @@ def test_a_value_of_the_call_takes_the_place_of_the_files(library: Library, tmp_
     assert served(parameters, *overrides) == served(edited / parameters.name) != served(parameters)
 
 
-def test_users_who_ask_again_from_within_the_callback(library: Library, tmp_path: Path) -> None:
+def test_requests_can_be_submitted_from_the_callback(library: Library, tmp_path: Path) -> None:
     """The same requests at the same times give the same responses in a run, where nobody is called back."""
     parameters = reference("drives/atlas10k/atlas10k.parv")
     program = library.build(SOURCES / "disksim_closed.cpp", tmp_path)
@@ -150,7 +150,7 @@ def test_users_who_ask_again_from_within_the_callback(library: Library, tmp_path
     assert sorted(found) == sorted(expected)
 
 
-def test_random_numbers_are_those_of_posix(library: Library, tmp_path: Path) -> None:
+def test_random_numbers_match_posix(library: Library, tmp_path: Path) -> None:
     source = tmp_path / "random.c"
     source.write_text(
         "#define _DEFAULT_SOURCE\n"
@@ -164,7 +164,7 @@ def test_random_numbers_are_those_of_posix(library: Library, tmp_path: Path) -> 
     assert run(library.build(source, tmp_path)) == ""
 
 
-def test_a_program_may_ask_how_large_a_device_is(library: Library, tmp_path: Path) -> None:
+def test_device_capacity_can_be_queried(library: Library, tmp_path: Path) -> None:
     parameters = reference("drives/cheetah9LP/cheetah9LP.parv")
     source = tmp_path / "size.c"
     source.write_text(
@@ -180,7 +180,7 @@ def test_a_program_may_ask_how_large_a_device_is(library: Library, tmp_path: Pat
     assert f"size {device['cylinders']} {device['surfaces']} {blocks}\n" in shown
 
 
-def test_what_goes_to_the_output_file(library: Library, tmp_path: Path) -> None:
+def test_the_output_file_has_the_statistics(library: Library, tmp_path: Path) -> None:
     parameters = simple(tmp_path)
     program = library.build(SOURCES / "disksim_program.c", tmp_path)
     shown = run(program, parameters, tmp_path / "out", given="0 0 10 1 1\n30 0 20 1 0\n")
@@ -197,7 +197,7 @@ def test_what_goes_to_the_output_file(library: Library, tmp_path: Path) -> None:
     assert "Overall I/O System Response time average: \t10.000000" in shown
 
 
-def test_devices_that_are_alike_go_by_their_numbers(library: Library, tmp_path: Path) -> None:
+def test_equal_devices_are_addressed_by_number(library: Library, tmp_path: Path) -> None:
     parameters = simple(tmp_path, devices=3)
     program = library.build(SOURCES / "disksim_program.c", tmp_path)
     shown = run(program, parameters, tmp_path / "out", given="0 0 10 1 1\n0 0 10 1 1\n0 2 10 1 1\n1 1 99999 1 0\n")
@@ -216,7 +216,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("given", REFUSED)
-def test_what_can_not_be_ends_the_program_as_disksim_does(library: Library, tmp_path: Path, given: str) -> None:
+def test_invalid_calls_abort_as_in_disksim(library: Library, tmp_path: Path, given: str) -> None:
     program = library.build(SOURCES / "disksim_program.c", tmp_path)
     command = [str(program), str(simple(tmp_path)), str(tmp_path / "out")]
     done = subprocess.run(command, input=given, capture_output=True, text=True, check=False, timeout=60)
@@ -236,7 +236,7 @@ def test_what_can_not_be_ends_the_program_as_disksim_does(library: Library, tmp_
         ("simple.parv", ["disk0", "Access time", "-1"], "Access time"),
     ],
 )
-def test_files_and_overrides_that_are_wrong_are_named(
+def test_errors_name_the_invalid_file_or_override(
     library: Library, tmp_path: Path, parameters: str, more: list[str], says: str
 ) -> None:
     simple(tmp_path)
@@ -250,7 +250,7 @@ def test_files_and_overrides_that_are_wrong_are_named(
 
 @pytest.mark.parametrize("call", ["disksim_interface_internal_event(one, 1, 0)", "disksim_free_disksim(one)"])
 @pytest.mark.parametrize("before", ["disksim_free_disksim(one)", "one = 0"])
-def test_a_system_that_is_gone_is_known_as_such(library: Library, tmp_path: Path, call: str, before: str) -> None:
+def test_use_after_shutdown_is_detected(library: Library, tmp_path: Path, call: str, before: str) -> None:
     source = tmp_path / "gone.c"
     source.write_text(
         "#include <disksim_interface.h>\n"

@@ -36,7 +36,7 @@ def prices_and_means(mems_ms: Sequence[float], *nvram: tuple[float, Sequence[flo
     return CostComparison(cached("MEMS", 1.0, mems_ms), [cached("NVRAM", price, means) for price, means in nvram])
 
 
-def test_the_same_money_buys_less_of_what_is_dearer() -> None:
+def test_equal_budget_buys_less_of_a_dearer_medium() -> None:
     found = sledsim.studies.cost(SCENARIO, **SMALL, ratios=[8, 1, 2])
     assert found.ratios == [1, 2, 8]
     assert [row["bytes"] for row in found.rows()] == [8 * MIB, 4 * MIB, MIB]
@@ -44,7 +44,7 @@ def test_the_same_money_buys_less_of_what_is_dearer() -> None:
     assert found.mems.bytes == 8 * MIB
 
 
-def test_prices_and_budget_say_the_same_as_ratios_and_size() -> None:
+def test_prices_and_budget_are_equivalent_to_ratios_and_size() -> None:
     by_ratio = sledsim.studies.cost(SCENARIO, **SMALL, ratios=[1, 4])
     by_price = sledsim.studies.cost(
         SCENARIO,
@@ -58,7 +58,7 @@ def test_prices_and_budget_say_the_same_as_ratios_and_size() -> None:
     assert by_price.mems.means_ms == by_ratio.mems.means_ms
 
 
-def test_a_cache_is_run_as_a_scenario_with_it_would_be() -> None:
+def test_cache_results_equal_those_of_a_scenario() -> None:
     found = sledsim.studies.cost(SCENARIO, **SMALL, ratios=[2])
     design = CacheDesign(SCENARIO["system"], segment_bytes="8 KiB")
     for each, system in [
@@ -78,7 +78,7 @@ def test_the_crossover_lies_on_the_line_between_its_neighbours() -> None:
     assert "more than 2.50 times as much" in found.conclusion
 
 
-def test_several_seeds_say_where_the_crossover_lies() -> None:
+def test_crossover_has_an_interval_over_seeds() -> None:
     found = prices_and_means([2.0, 2.0, 2.0], (1.0, [1.0, 1.0, 1.0]), (3.0, [3.0, 2.8, 3.2]))
     assert found.crossover == pytest.approx(2.0)
     between = found.crossover_interval
@@ -112,7 +112,7 @@ def test_seeds_give_an_interval() -> None:
     assert first.nvram[0].means_ms[0] == each.means_ms[0]
 
 
-def test_json_table_and_picture_say_the_same(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+def test_json_table_and_picture_agree(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
     arguments = ["cost", "--workload", "tpcc-like", "--segment", "8 KiB", "--mems-size", "8 MiB", "--ratio", "1,2"]
     arguments += ["--set", "run.requests=2000", "--controller", "none"]
     found = json.loads(sledsim_cli(*arguments, "--json").out)
@@ -126,7 +126,7 @@ def test_json_table_and_picture_say_the_same(sledsim_cli: Callable[..., Outcome]
     assert "Price of NVRAM over that of MEMS" in json.dumps(drawn)
 
 
-def test_a_trace_is_cached_too(sledsim_cli: Callable[..., Outcome], trace_file: Path) -> None:
+def test_cache_cost_of_a_trace(sledsim_cli: Callable[..., Outcome], trace_file: Path) -> None:
     arguments = ["cost", "--trace", trace_file, "--disk", "atlas10k", "--mems-size", "1 MiB", "--ratio", "2", "--json"]
     found = json.loads(sledsim_cli(*arguments).out)
     assert trace_file.name in found["subject"]
@@ -169,7 +169,7 @@ def test_the_page_shows_what_the_command_prints(sledsim_cli: Callable[..., Outco
         ({"overrides": {"run.warmup_s": 1e6}}, ["no request that arrived after the warm-up", "run.warmup_s"]),
     ],
 )
-def test_what_is_wrong_is_refused_by_its_name(keys: dict[str, Any], words: list[str]) -> None:
+def test_invalid_values_are_refused_by_name(keys: dict[str, Any], words: list[str]) -> None:
     with pytest.raises(sledsim.SledsimError) as refused:
         sledsim.studies.cost(SCENARIO, **({"ratios": [1]} | keys if "nvram_prices_per_gb" not in keys else keys))
     for word in words:
@@ -205,7 +205,7 @@ def test_the_command_refuses_with_status_2(
         assert word in found.err
 
 
-def test_a_disk_besides_a_scenario_is_refused(sledsim_cli: Callable[..., Outcome], scenario_file: Path) -> None:
+def test_disk_beside_a_scenario_is_refused(sledsim_cli: Callable[..., Outcome], scenario_file: Path) -> None:
     found = sledsim_cli("cost", scenario_file, "--disk", "atlas10k")
     assert found.status == 2
     assert "has a disk already" in found.err

@@ -53,7 +53,7 @@ def test_the_expected_devices_are_there() -> None:
 
 
 @pytest.mark.parametrize("name", DEVICES)
-def test_a_device_says_what_it_is(name: str) -> None:
+def test_devices_have_a_description(name: str) -> None:
     device = DEVICES[name]
     assert set(device) == {"title", "mechanism", "description", "citations", "values"}
     assert device["mechanism"] in {"mems", "disk", "simpledisk-constant", "simpledisk-linear"}
@@ -98,7 +98,7 @@ def test_all_mems_devices_have_the_same_keys(name: str) -> None:
     assert set(DEVICES[name]["values"]) - {"seek_model", "transfer"} == set(DEVICES["g2"]["values"])
 
 
-def test_points_are_a_g2_but_for_what_their_paper_says() -> None:
+def test_points_devices_differ_from_g2_as_published() -> None:
     points, g2 = DEVICES["g2-points"]["values"], DEVICES["g2"]["values"]
     differing = {key for key in points if points[key] != g2.get(key)}
     assert differing == {"transfer", "active_tips"}
@@ -112,7 +112,7 @@ def test_points_are_a_g2_but_for_what_their_paper_says() -> None:
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
-def test_a_generation_differs_from_its_paper_only_where_both_say_so(generation: str) -> None:
+def test_generations_differ_from_the_paper_only_where_documented(generation: str) -> None:
     differing = {"acceleration_x_m_s2", "acceleration_y_m_s2", "resonance_hz", "overhead_ms"}
     shipped, printed = DEVICES[generation]["values"], DEVICES[f"{generation}-paper"]["values"]
     assert {key for key in shipped if shipped[key]["value"] != printed[key]["value"]} == differing
@@ -146,7 +146,7 @@ def test_capacity_follows_from_the_geometry(name: str, capacity_bytes: int) -> N
 
 
 @pytest.mark.parametrize(("name", "peak_mb_per_s"), [("g1", 25.6), ("g2", 89.6), ("g3", 320.0), ("hong2006", 89.6)])
-def test_peak_bandwidth_is_what_the_papers_print(name: str, peak_mb_per_s: float) -> None:
+def test_peak_bandwidth_matches_the_papers(name: str, peak_mb_per_s: float) -> None:
     bits_per_s = value(name, "active_tips") * value(name, "bit_rate_kbit_s") * 1e3
     assert bits_per_s / value(name, "encoded_bits_per_byte") / 1e6 == pytest.approx(peak_mb_per_s)
 
@@ -172,7 +172,7 @@ def unit_in(node: Any) -> str:
 
 
 @pytest.mark.parametrize("name", DEVICES)
-def test_keys_units_and_types_are_those_of_the_schema(name: str) -> None:
+def test_keys_units_and_types_match_the_schema(name: str) -> None:
     core = built_core()
     schema = core.schema()
     device = DEVICES[name]

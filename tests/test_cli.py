@@ -208,11 +208,11 @@ def test_check_prints_the_errors_of_every_file(
     found = sledsim_cli("check", wrong[0], scenario_file, wrong[1], tmp_path / "none.toml")
     assert found.status == 2
     assert found.out.startswith(f"{scenario_file}: ok\n")
-    told = found.err.splitlines()
-    assert len(told) == 3
-    assert told[0].startswith(f"error: {wrong[0]}: line 1: unknown key sead: did you mean")
-    assert told[1].startswith(f"{wrong[1]}: line 1: seed = -1 is out of range")
-    assert told[2].startswith(f"{tmp_path / 'none.toml'}: no such file")
+    errors = found.err.splitlines()
+    assert len(errors) == 3
+    assert errors[0].startswith(f"error: {wrong[0]}: line 1: unknown key sead: did you mean")
+    assert errors[1].startswith(f"{wrong[1]}: line 1: seed = -1 is out of range")
+    assert errors[2].startswith(f"{tmp_path / 'none.toml'}: no such file")
     found = sledsim_cli("check", scenario_file, scenario_file, "--set", "sead=1")
     assert found.err.startswith("error: --set sead=1: unknown key")
     assert found.err.count("\n") == 1

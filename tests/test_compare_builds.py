@@ -33,7 +33,7 @@ def written(folder: Path, **files: str) -> Path:
         ("one\ntwo\n", "one\nthree\n", ["1.out: line 2"]),
     ],
 )
-def test_what_was_printed(tmp_path: Path, old: str, new: str, expected: list[str]) -> None:
+def test_differences_of_printed_output_are_found(tmp_path: Path, old: str, new: str, expected: list[str]) -> None:
     sides = [written(tmp_path / "old", **{"1_out": old}), written(tmp_path / "new", **{"1_out": new})]
     assert [found.place for found in differences(*sides)] == expected
 
@@ -45,12 +45,12 @@ def test_logs_are_compared_value_by_value(tmp_path: Path) -> None:
     assert places == ["log.csv: row 2, end_ns", "log.csv: row 3"]
 
 
-def test_what_failed_in_both_is_not_the_same(tmp_path: Path) -> None:
+def test_runs_that_fail_in_both_builds_are_not_equal(tmp_path: Path) -> None:
     sides = [written(tmp_path / side, failed="status 2") for side in ("old", "new")]
     assert [found.place for found in differences(*sides)] == ["status"]
 
 
-def test_random_scenarios_are_the_same_everywhere_and_use_everything() -> None:
+def test_random_scenarios_are_reproducible_and_cover_every_feature() -> None:
     assert maker.scenario(7) == maker.scenario(7) != maker.scenario(8)
     texts = json.dumps([maker.scenario(number) for number in range(RANDOM_SCENARIOS)])
     names = [*maker.MEMS, *maker.DISKS, *maker.SIMPLE, *maker.SCHEDULERS, *maker.REPLACEMENTS, *maker.STAND_INS]

@@ -141,7 +141,7 @@ def test_a_function_at_an_address_gives_the_same_log(library: Path) -> None:
     assert log_of(SYSTEMS[0], compiled(Numbered())) == log_of(SYSTEMS[0], "sptf")
 
 
-def test_a_function_of_python_at_an_address(library: Path) -> None:
+def test_a_python_function_can_be_given_by_address(library: Path) -> None:
     newest = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.POINTER(ctypes.c_uint64))(lambda pending: pending[1] - 1)
     result = sledsim.run({**SCENARIO, "system": {"device": "g2", "scheduler": compiled(newest)}})
     assert result.complete
@@ -160,7 +160,7 @@ def test_the_page_s_function_of_numba_gives_the_log_of_asptf(tmp_path: Path, mon
     assert sledsim.runs.check_policy(scheduler, role="scheduler").passed
 
 
-def test_hooks_hear_of_every_request(library: Path) -> None:
+def test_hooks_are_called_for_every_request(library: Path) -> None:
     own = {
         "library": str(library),
         "symbol": "counting",
@@ -192,7 +192,7 @@ def picks(row: str, folder: Path) -> bytes:
     return log_of(SYSTEMS[0], {"library": str(library), "symbol": "pick"})
 
 
-def test_a_library_that_has_changed_since_it_was_opened_is_opened_anew(tmp_path: Path) -> None:
+def test_changed_libraries_are_reloaded(tmp_path: Path) -> None:
     # Both the code and the hash are of what stands there now, however often that changes, and to what.
     first = picks("pending->count - pending->count", tmp_path)
     last = picks("pending->count - 1", tmp_path)
@@ -226,7 +226,7 @@ def test_a_library_is_read_once(library: Path, tmp_path: Path) -> None:
     assert source() == hashlib.sha256(held.read_bytes()).hexdigest() != found
 
 
-def test_a_snapshot_of_a_session_keeps_what_a_function_remembers(library: Path) -> None:
+def test_snapshots_include_the_state_of_compiled_functions(library: Path) -> None:
     own = {"library": str(library), "symbol": "clook", **GIVEN["clook"]}
     session = sledsim.Session({"device": "g2", "scheduler": own})
     for number in range(200):
@@ -236,7 +236,7 @@ def test_a_snapshot_of_a_session_keeps_what_a_function_remembers(library: Path) 
     assert [done.id for done in session.drain()] == [done.id for done in snapshot.drain()]
 
 
-def test_an_answer_that_is_no_row_ends_the_run(library: Path) -> None:
+def test_invalid_row_ends_the_run(library: Path) -> None:
     scheduler = {"library": str(library), "symbol": "wrong"}
     with pytest.raises(sledsim.RunError, match="wrong chose 1 of 1 pending requests") as caught:
         sledsim.run({**SCENARIO, "system": {"device": "g2", "scheduler": scheduler}})
@@ -259,7 +259,7 @@ def test_an_answer_that_is_no_row_ends_the_run(library: Path) -> None:
         ({"library": __file__, "symbol": "x"}, "library", "invalid ELF header"),
     ],
 )
-def test_what_is_wrong_is_named(library: Path, given: dict[str, Any], path: str, says: str) -> None:
+def test_errors_name_the_invalid_value(library: Path, given: dict[str, Any], path: str, says: str) -> None:
     with pytest.raises(sledsim.ScenarioError) as caught:
         sledsim.scenario.resolve(
             {**SCENARIO, "system": {"device": "g2", "scheduler": {"library": str(library), **given}}}
@@ -268,7 +268,7 @@ def test_what_is_wrong_is_named(library: Path, given: dict[str, Any], path: str,
     assert says in str(caught.value)
 
 
-def test_what_has_no_address_is_refused() -> None:
+def test_functions_without_an_address_are_refused() -> None:
     with pytest.raises(sledsim.ScenarioError, match="has no address"):
         compiled(print)
     for number in (None, 0, 5):
@@ -285,7 +285,7 @@ def test_the_command_line_takes_a_library(
     assert own["response"] == json.loads(sledsim_cli("run", scenario_file, "--json").out)["response"]
 
 
-def test_compiled_functions_keep_to_the_contract(library: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+def test_compiled_functions_pass_the_contract_check(library: Path, sledsim_cli: Callable[..., Outcome]) -> None:
     for name, given in GIVEN.items():
         found = sledsim.runs.check_policy({"library": str(library), "symbol": name, **given}, role="scheduler")
         assert found.passed, str(found)

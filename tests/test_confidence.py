@@ -20,7 +20,7 @@ CLOSE = 1e-9
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=40))
-def test_the_interval_is_students(values: list[float]) -> None:
+def test_intervals_match_student_t(values: list[float]) -> None:
     found = mean_interval(values)
     error = stats.sem(values)
     half_width = stats.t.ppf(0.975, len(values) - 1) * error
@@ -29,7 +29,7 @@ def test_the_interval_is_students(values: list[float]) -> None:
     assert found.mean - found.low == pytest.approx(half_width, rel=CLOSE, abs=1e-9)
 
 
-def test_a_sequence_is_cut_into_thirty_batches() -> None:
+def test_long_sequences_use_thirty_batches() -> None:
     values = np.random.default_rng(5).normal(10, 1, 3007)
     found = batched_interval(values.tolist())
     batches = np.array_split(values, 30)
@@ -41,18 +41,18 @@ def test_a_sequence_is_cut_into_thirty_batches() -> None:
     assert sum(spread.ends) / 2 == pytest.approx(np.mean([batch.std() for batch in batches]), rel=CLOSE)
 
 
-def test_a_short_sequence_is_taken_value_by_value() -> None:
+def test_short_sequences_are_not_batched() -> None:
     assert batched_interval([1.0, 2.0, 4.0]) == mean_interval([1.0, 2.0, 4.0])
 
 
-def test_pairs_lose_what_they_have_in_common() -> None:
+def test_pairing_removes_common_variation() -> None:
     noise = np.random.default_rng(1).normal(0, 100, 20)
     found = jackknife_interval(lambda one, other: one - other, (noise + 3).tolist(), noise.tolist())
     # The noise of the pairs is the same to the last digit but for the rounding of the sum.
     assert (found.low, found.high) == pytest.approx((3, 3), abs=1e-9)
 
 
-def test_an_interval_is_as_sure_as_it_is_asked_to_be() -> None:
+def test_intervals_have_the_requested_confidence() -> None:
     # Of two values Student's t is that of Cauchy: tan(pi / 2 * confidence).
     for confidence in (0.5, 0.9, 0.95, 0.99):
         found = mean_interval([1.0, 5.0], confidence=confidence)
@@ -60,7 +60,7 @@ def test_an_interval_is_as_sure_as_it_is_asked_to_be() -> None:
     assert mean_interval([1.0, 5.0]) == mean_interval([1.0, 5.0], confidence=0.95)
 
 
-def test_what_has_no_interval_is_refused() -> None:
+def test_inputs_without_an_interval_are_refused() -> None:
     with pytest.raises(SledsimError, match="confidence = 1"):
         mean_interval([1.0, 2.0], confidence=1.0)
     with pytest.raises(SledsimError, match="at least 2 values; there are 1"):
@@ -72,7 +72,7 @@ def test_what_has_no_interval_is_refused() -> None:
 
 
 @given(st.lists(st.tuples(st.floats(1, 100), st.floats(1, 100)), min_size=2, max_size=20))
-def test_the_jackknife_of_a_mean_is_students_interval(pairs: list[tuple[float, float]]) -> None:
+def test_jackknife_of_a_mean_matches_student_t(pairs: list[tuple[float, float]]) -> None:
     ones, others = ([pair[i] for pair in pairs] for i in (0, 1))
     found = jackknife_interval(lambda one: one, ones)
     expected = mean_interval(ones)
@@ -84,7 +84,7 @@ def test_the_jackknife_of_a_mean_is_students_interval(pairs: list[tuple[float, f
     assert ratio.mean == pytest.approx(sum(ones) / sum(others), rel=1e-9)
 
 
-def test_the_interval_of_a_gain_holds_the_truth_as_often_as_it_says() -> None:
+def test_intervals_of_a_gain_have_the_nominal_coverage() -> None:
     random = np.random.default_rng(11)
     trials, held = 400, 0
     for _ in range(trials):
@@ -106,7 +106,7 @@ def test_an_interval_of_fewer_than_two_values_is_an_error(values: Any) -> None:
 
 
 @pytest.mark.parametrize("values", [None, 3, "12", {"a": 1}.get])
-def test_what_is_not_a_sequence_has_no_interval(values: Any) -> None:
+def test_non_sequences_have_no_interval(values: Any) -> None:
     for function in (mean_interval, batched_interval, partial(jackknife_interval, lambda mean: mean)):
         with pytest.raises(SledsimError, match="values: expected a sequence of numbers"):
             function(values)

@@ -33,119 +33,119 @@ _Static_assert(offsetof(struct sledsim_cache, parameters) == 32, "no padding");
 struct lists { double p; uint64_t length[4]; uint64_t entries[]; };
 enum { T1, T2, B1, B2 };
 
-static uint64_t *list_of(const struct sledsim_cache *told, int list) {
-    struct lists *lists = told->state;
-    return lists->entries + list * told->slots;
+static uint64_t *list_of(const struct sledsim_cache *event, int list) {
+    struct lists *lists = event->state;
+    return lists->entries + list * event->slots;
 }
 
-static int64_t place_of(const struct sledsim_cache *told, int list, uint64_t entry) {
-    struct lists *lists = told->state;
+static int64_t place_of(const struct sledsim_cache *event, int list, uint64_t entry) {
+    struct lists *lists = event->state;
     for (uint64_t place = 0; place < lists->length[list]; place++)
-        if (list_of(told, list)[place] == entry) return place;
+        if (list_of(event, list)[place] == entry) return place;
     return -1;
 }
 
-static int leaves(const struct sledsim_cache *told, int list, uint64_t entry) {
-    struct lists *lists = told->state;
-    int64_t place = place_of(told, list, entry);
+static int leaves(const struct sledsim_cache *event, int list, uint64_t entry) {
+    struct lists *lists = event->state;
+    int64_t place = place_of(event, list, entry);
     if (place < 0) return 0;
     lists->length[list]--;
     for (uint64_t next = place; next < lists->length[list]; next++)
-        list_of(told, list)[next] = list_of(told, list)[next + 1];
+        list_of(event, list)[next] = list_of(event, list)[next + 1];
     return 1;
 }
 
-static void joins(const struct sledsim_cache *told, int list, uint64_t entry) {
-    struct lists *lists = told->state;
-    list_of(told, list)[lists->length[list]++] = entry;
+static void joins(const struct sledsim_cache *event, int list, uint64_t entry) {
+    struct lists *lists = event->state;
+    list_of(event, list)[lists->length[list]++] = entry;
 }
 
 /* The first of two lists, or what comes after `slot`. */
-static int64_t first_of(const struct sledsim_cache *told, int one, int other) {
-    struct lists *lists = told->state;
-    int found = told->slot == SLEDSIM_NO_SLOT;
+static int64_t first_of(const struct sledsim_cache *event, int one, int other) {
+    struct lists *lists = event->state;
+    int found = event->slot == SLEDSIM_NO_SLOT;
     for (int turn = 0; turn < 2; turn++) {
         int list = turn ? other : one;
         for (uint64_t place = 0; place < lists->length[list]; place++) {
-            if (found) return list_of(told, list)[place];
-            found = list_of(told, list)[place] == told->slot;
+            if (found) return list_of(event, list)[place];
+            found = list_of(event, list)[place] == event->slot;
         }
     }
     return -1;
 }
 
-int64_t lru(const struct sledsim_cache *told) {
-    switch (told->what) {
+int64_t lru(const struct sledsim_cache *event) {
+    switch (event->what) {
     case SLEDSIM_VICTIM:
-        return first_of(told, T1, T2);
+        return first_of(event, T1, T2);
     case SLEDSIM_ADMITTED:
     case SLEDSIM_HIT:
-        leaves(told, T1, told->slot);
-        joins(told, T1, told->slot);
+        leaves(event, T1, event->slot);
+        joins(event, T1, event->slot);
         return 0;
     case SLEDSIM_REMOVED:
-        leaves(told, T1, told->slot);
+        leaves(event, T1, event->slot);
     }
     return 0;
 }
 
 /* Megiddo and Modha, FAST 2003, Figure 4. */
-int64_t arc(const struct sledsim_cache *told) {
-    struct lists *lists = told->state;
+int64_t arc(const struct sledsim_cache *event) {
+    struct lists *lists = event->state;
     uint64_t *length = lists->length;
     double b1 = length[B1], b2 = length[B2], p = lists->p, most;
-    int ghost = told->what == SLEDSIM_VICTIM || told->what == SLEDSIM_ADMITTED
-        ? place_of(told, B1, told->key) >= 0 ? B1 : place_of(told, B2, told->key) >= 0 ? B2 : -1
+    int ghost = event->what == SLEDSIM_VICTIM || event->what == SLEDSIM_ADMITTED
+        ? place_of(event, B1, event->key) >= 0 ? B1 : place_of(event, B2, event->key) >= 0 ? B2 : -1
         : -1;
     if (ghost == B1) {
         most = b2 / b1 > 1 ? b2 / b1 : 1;
-        p = p + most < told->slots ? p + most : told->slots;
+        p = p + most < event->slots ? p + most : event->slots;
     } else if (ghost == B2) {
         most = b1 / b2 > 1 ? b1 / b2 : 1;
         p = p - most > 0 ? p - most : 0;
     }
-    switch (told->what) {
+    switch (event->what) {
     case SLEDSIM_VICTIM:
-        if (length[T1] > p || (ghost == B2 && length[T1] == p)) return first_of(told, T1, T2);
-        return first_of(told, T2, T1);
+        if (length[T1] > p || (ghost == B2 && length[T1] == p)) return first_of(event, T1, T2);
+        return first_of(event, T2, T1);
     case SLEDSIM_ADMITTED: {
         int remembers = 1, into = ghost < 0 ? T1 : T2;
         lists->p = p;
         if (ghost >= 0) {
-            leaves(told, ghost, told->key);
-        } else if (length[T1] + length[B1] == told->slots) {
+            leaves(event, ghost, event->key);
+        } else if (length[T1] + length[B1] == event->slots) {
             remembers = length[B1] > 0;
-            if (remembers) leaves(told, B1, list_of(told, B1)[0]);
-        } else if (length[T1] + length[T2] + length[B1] + length[B2] == 2 * told->slots) {
-            leaves(told, B2, list_of(told, B2)[0]);
+            if (remembers) leaves(event, B1, list_of(event, B1)[0]);
+        } else if (length[T1] + length[T2] + length[B1] + length[B2] == 2 * event->slots) {
+            leaves(event, B2, list_of(event, B2)[0]);
         }
-        if (told->evicted != SLEDSIM_NO_KEY) {
-            int was = leaves(told, T1, told->slot) ? B1 : B2;
-            leaves(told, T2, told->slot);
-            if (remembers) joins(told, was, told->evicted);
+        if (event->evicted != SLEDSIM_NO_KEY) {
+            int was = leaves(event, T1, event->slot) ? B1 : B2;
+            leaves(event, T2, event->slot);
+            if (remembers) joins(event, was, event->evicted);
         }
-        joins(told, into, told->slot);
+        joins(event, into, event->slot);
         return 0;
     }
     case SLEDSIM_HIT:
-        leaves(told, T1, told->slot);
-        leaves(told, T2, told->slot);
-        joins(told, T2, told->slot);
+        leaves(event, T1, event->slot);
+        leaves(event, T2, event->slot);
+        joins(event, T2, event->slot);
         return 0;
     case SLEDSIM_REMOVED:
-        leaves(told, T1, told->slot);
-        leaves(told, T2, told->slot);
+        leaves(event, T1, event->slot);
+        leaves(event, T2, event->slot);
     }
     return 0;
 }
 
 /* Lets no key come in that is a multiple of its parameter. */
-int64_t choosy(const struct sledsim_cache *told) {
-    if (told->what == SLEDSIM_REFUSES) return told->key % (uint64_t)told->parameters[0] == 0;
-    return lru(told);
+int64_t choosy(const struct sledsim_cache *event) {
+    if (event->what == SLEDSIM_REFUSES) return event->key % (uint64_t)event->parameters[0] == 0;
+    return lru(event);
 }
 
-int64_t wrong(const struct sledsim_cache *told) { return told->what == SLEDSIM_VICTIM ? (int64_t)told->slots : 0; }
+int64_t wrong(const struct sledsim_cache *event) { return event->what == SLEDSIM_VICTIM ? (int64_t)event->slots : 0; }
 """
 #: What each needs: the four lists, of which a ghost list has a slot's room each.
 ROOM: dict[str, Any] = {"state_bytes": 40, "slot_bytes": 32}
@@ -273,7 +273,7 @@ def trace(here: Path, sledsim_cli: Callable[..., Outcome]) -> Path:
     return here / "my-trace.gz"
 
 
-def test_they_have_the_same_hit_ratios(trace: Path, library: Path) -> None:
+def test_hit_ratios_equal_those_of_the_built_in_policy(trace: Path, library: Path) -> None:
     functions = ctypes.CDLL(str(library))
     for name, listed in (("Lru", "lru"), ("Arc", "arc")):
         address = compiled(getattr(functions, listed), **ROOM)
@@ -285,7 +285,7 @@ def test_they_have_the_same_hit_ratios(trace: Path, library: Path) -> None:
     assert labels == ["arc", "custom_caches:Arc", "arc", "compiled"]
 
 
-def test_a_policy_chooses_what_comes_in(trace: Path, library: Path) -> None:
+def test_policies_decide_admission(trace: Path, library: Path) -> None:
     found = sledsim.studies.hit_ratio(trace, ["lru", "mine:Second", "mine:Second,times=1"], 300)
     whole, second, first = (cache.hits for cache in found.caches)
     assert first == whole != second
@@ -306,7 +306,7 @@ def count(result: sledsim.Result, name: str) -> float:
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_what_does_not_come_in_goes_past_the_cache(here: Path, library: Path, system: str) -> None:
+def test_refused_lines_bypass_the_cache(here: Path, library: Path, system: str) -> None:
     none = {"library": str(library), "symbol": "choosy", "one": 1, **ROOM}
     found = ran(SYSTEMS[system], none)
     assert found.requests.completed == 1200
@@ -333,33 +333,33 @@ def test_what_does_not_come_in_goes_past_the_cache(here: Path, library: Path, sy
         ("Bare", "mine:Bare.admitted raised NotImplementedError: Bare has no method admitted"),
     ],
 )
-def test_what_goes_wrong_ends_the_run(here: Path, trace: Path, name: str, says: str) -> None:
-    with pytest.raises(RunError) as told:
+def test_policy_failures_end_the_run(here: Path, trace: Path, name: str, says: str) -> None:
+    with pytest.raises(RunError) as raised:
         ran(SYSTEMS["through"], f"mine:{name}")
-    assert says in str(told.value)
-    assert " s, with line " in str(told.value)
-    assert told.value.path == "system.policy"
-    assert told.value.result.run["end"] == "failed"
-    with pytest.raises(RunError) as told:
+    assert says in str(raised.value)
+    assert " s, with line " in str(raised.value)
+    assert raised.value.path == "system.policy"
+    assert raised.value.result.run["end"] == "failed"
+    with pytest.raises(RunError) as raised:
         sledsim.studies.hit_ratio(trace, f"mine:{name}", 300)
-    assert says in str(told.value)
-    assert str(told.value).startswith("with page ")
+    assert says in str(raised.value)
+    assert str(raised.value).startswith("with page ")
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_a_policy_that_can_not_start_is_told_of_without_a_key(here: Path, trace: Path, system: str) -> None:
+def test_failure_of_the_constructor_has_no_key(here: Path, trace: Path, system: str) -> None:
     (here / "late.py").write_text(
         "from custom_caches import Lru\nclass Late(Lru):\n    def started(self, slots):\n        assert slots < 0\n"
     )
-    with pytest.raises(RunError) as told:
+    with pytest.raises(RunError) as raised:
         ran(SYSTEMS[system], "late:Late")
-    place = rf"system.policy at [\d.]+ s, with request {told.value.request} \("
-    assert re.match(place, str(told.value)), told.value
+    place = rf"system.policy at [\d.]+ s, with request {raised.value.request} \("
+    assert re.match(place, str(raised.value)), raised.value
     with pytest.raises(RunError, match=r"^late:Late raised AssertionError"):
         sledsim.studies.hit_ratio(trace, "late:Late", 300)
 
 
-def test_the_request_is_told_whenever_a_policy_fails(here: Path) -> None:
+def test_policy_errors_include_the_request(here: Path) -> None:
     """Also where it is asked again, for a request that had to wait for room or for others."""
     workload = {**WORKLOAD, "arrival": {"kind": "poisson", "rate_per_s": 5000.0}}
     few = {"back": 8 * 4096, "through": 8 * 4096}
@@ -373,20 +373,20 @@ def test_the_request_is_told_whenever_a_policy_fails(here: Path) -> None:
                 "system": {**system, "policy": {"python": "mine:Tires", "after": after}},
                 "run": {"requests": 1200},
             }
-            with pytest.raises(RunError, match=r"mine:Tires\.\w+ raised ValueError: no more") as told:
+            with pytest.raises(RunError, match=r"mine:Tires\.\w+ raised ValueError: no more") as raised:
                 sledsim.run(scenario)
-            assert told.value.request is not None, (name, after, str(told.value))
-            assert f" and request {told.value.request} (" in str(told.value)
-            later += told.value.request < told.value.result.requests.submitted - 1
+            assert raised.value.request is not None, (name, after, str(raised.value))
+            assert f" and request {raised.value.request} (" in str(raised.value)
+            later += raised.value.request < raised.value.result.requests.submitted - 1
     assert later > 1
 
 
-def test_a_compiled_policy_that_chooses_nonsense_ends_the_run(library: Path) -> None:
+def test_invalid_victim_of_a_compiled_policy_ends_the_run(library: Path) -> None:
     with pytest.raises(RunError, match="wrong returned 300: expected a slot from 0 to 299"):
         ran(SYSTEMS["through"], {"library": str(library), "symbol": "wrong"})
 
 
-def test_a_policy_that_insists_on_what_may_not_leave_ends_the_run(here: Path) -> None:
+def test_repeated_choice_of_a_pinned_line_ends_the_run(here: Path) -> None:
     with pytest.raises(RunError, match="mine:Insists chose slot 0 of 400, which can't be evicted, a second time"):
         ran(SYSTEMS["back"], "mine:Insists")
 
@@ -402,31 +402,33 @@ def test_a_policy_that_insists_on_what_may_not_leave_ends_the_run(here: Path) ->
         ({"library": "libmine.so", "symbol": "lru", "positioning": False}, "system.policy", "lib"),
     ],
 )
-def test_what_is_wrong_is_told_by_its_path(here: Path, policy: object, path: str, says: str) -> None:
+def test_errors_have_the_path_of_the_key(here: Path, policy: object, path: str, says: str) -> None:
     shutil.copy(ROOT / "examples" / "custom_schedulers.py", here)
-    with pytest.raises(ScenarioError) as told:
+    with pytest.raises(ScenarioError) as raised:
         ran(SYSTEMS["back"], policy)
-    assert str(told.value.path).startswith(path)
-    assert says in str(told.value)
+    assert str(raised.value.path).startswith(path)
+    assert says in str(raised.value)
 
 
-def test_a_class_of_caches_schedules_nothing(here: Path) -> None:
+def test_cache_policies_are_refused_as_schedulers(here: Path) -> None:
     with pytest.raises(ScenarioError, match=r"no class made from sledsim\.schedulers\.Policy"):
         sledsim.run({"workload": WORKLOAD, "system": {"device": "g2", "scheduler": "custom_caches:Lru"}})
 
 
 def test_keys_of_another_role_are_refused(library: Path) -> None:
-    with pytest.raises(ScenarioError, match="compiled scheduler") as told:
+    with pytest.raises(ScenarioError, match="compiled scheduler") as raised:
         ran(SYSTEMS["back"], {"library": str(library), "symbol": "lru", "positioning": False})
-    assert told.value.path == "system.policy.positioning"
+    assert raised.value.path == "system.policy.positioning"
 
 
-def test_policies_are_set_swept_and_named(here: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+def test_policies_can_be_set_swept_and_named(here: Path, sledsim_cli: Callable[..., Outcome]) -> None:
     base = {"workload": WORKLOAD, "system": SYSTEMS["back"], "run": {"requests": 1200}}
     (here / "cached.json").write_text(json.dumps(base))
-    told = sledsim_cli("run", "cached.json", "--set", "system.policy=mine:Second", "--set", "policy.times=3", "--json")
-    assert told.status == 0, told.err
-    policy = json.loads(told.out)["scenario"]["system"]["policy"]
+    result = sledsim_cli(
+        "run", "cached.json", "--set", "system.policy=mine:Second", "--set", "policy.times=3", "--json"
+    )
+    assert result.status == 0, result.err
+    policy = json.loads(result.out)["scenario"]["system"]["policy"]
     assert policy["python"] == "mine:Second"
     assert policy["parameters"] == {"times": 3}
     assert len(policy["source"]) == 64
@@ -436,7 +438,7 @@ def test_policies_are_set_swept_and_named(here: Path, sledsim_cli: Callable[...,
     assert means[0] == means[1] != means[2]
 
 
-def test_a_session_goes_on_from_a_snapshot(here: Path) -> None:
+def test_sessions_continue_from_a_snapshot(here: Path) -> None:
     session = sledsim.Session({**SYSTEMS["back"], "policy": "custom_caches:Arc"})
     for number in range(900):
         session.submit(number * 7919 % 40_000 * 8, 8, read=number % 3 > 0)
@@ -452,24 +454,24 @@ def test_a_session_goes_on_from_a_snapshot(here: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["lru", "s3-fifo", "custom_caches:Lru", "custom_caches:Arc", "mine:Second"])
-def test_policies_that_keep_to_the_contract(here: Path, name: str) -> None:
+def test_valid_policies_pass_the_contract_check(here: Path, name: str) -> None:
     found = sledsim.runs.check_policy(name, "replacement")
     assert found.passed, found
 
 
-def test_what_breaks_the_contract_is_named(here: Path, sledsim_cli: Callable[..., Outcome]) -> None:
-    told = sledsim_cli("plugin-check", "mine:Raises", "--role", "replacement")
-    assert told.status == 2
-    assert "serves each request once: a cache that writes back" in told.err
-    assert "no idea" in told.err
-    told = sledsim_cli("plugin-check", "custom_caches:Lru", "--role", "replacement", "--json")
-    assert json.loads(told.out)["replacement"] == "custom_caches:Lru"
+def test_contract_violations_are_named(here: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+    result = sledsim_cli("plugin-check", "mine:Raises", "--role", "replacement")
+    assert result.status == 2
+    assert "serves each request once: a cache that writes back" in result.err
+    assert "no idea" in result.err
+    result = sledsim_cli("plugin-check", "custom_caches:Lru", "--role", "replacement", "--json")
+    assert json.loads(result.out)["replacement"] == "custom_caches:Lru"
     with pytest.raises(ScenarioError, match="replacement"):
         sledsim.runs.check_policy("lru", "replacment")
 
 
-def test_a_function_that_answers_what_is_no_answer_ends_the_run() -> None:
-    nonsense = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(lambda told: 1 << 30)
+def test_invalid_result_of_a_function_ends_the_run() -> None:
+    nonsense = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(lambda _event: 1 << 30)
     policy = compiled(nonsense)
     cache = {"kind": "ram-cache", "bytes": 8 << 10, "policy": policy, "child": "g2"}
     scenario = {"workload": {"arrival": {"kind": "closed", "outstanding": 1}}, "system": cache, "run": {"requests": 50}}

@@ -118,7 +118,7 @@ def test_a_rewritten_device_gives_the_same_log(library: Path, drive: str, worklo
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("drive", DRIVES)
-def test_a_mechanism_decides_alike_as_class_and_as_function(library: Path, drive: str) -> None:
+def test_class_and_function_give_the_same_mechanism(library: Path, drive: str) -> None:
     powers = {"power": POWER}
     for workload in WORKLOADS.values():
         own, function = (
@@ -156,7 +156,7 @@ def test_the_result_names_the_mechanism_and_the_hash_of_its_source(folder: Path)
 
 
 @pytest.mark.usefixtures("folder")
-def test_what_is_written_and_what_is_set_comes_to_the_same() -> None:
+def test_document_and_settings_give_the_same_mechanism() -> None:
     whole = sledsim.scenario.resolve(scenario_with({"python": "custom_mechanism:Sled", "settle_ms": 0.4}))
     assert whole.values["system"]["device"]["name"] == "custom_mechanism:Sled"
     for device, sets in (
@@ -203,7 +203,7 @@ def test_what_is_written_and_what_is_set_comes_to_the_same() -> None:
         ({"mechanism": "custom", "name": "mine"}, "missing", "python", "is missing"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_path(device: dict[str, Any], kind: str, path: str, says: str) -> None:
+def test_errors_have_their_path(device: dict[str, Any], kind: str, path: str, says: str) -> None:
     with pytest.raises(sledsim.ScenarioError) as caught:
         sledsim.run(scenario_with(device))
     assert [(fault.kind, fault.path) for fault in caught.value.faults] == [(kind, f"system.device.{path}")]
@@ -315,7 +315,7 @@ def test_a_mechanism_that_can_not_be_copied_has_no_snapshot(folder: Path) -> Non
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_session_and_its_snapshots_have_it(library: Path) -> None:
+def test_sessions_and_snapshots_include_it(library: Path) -> None:
     def served(device: object) -> list[tuple[int, int]]:
         session = sledsim.Session({"device": device, "scheduler": "sptf"})
         for number in range(200):
@@ -345,7 +345,7 @@ def test_sweeps_vary_its_parameters(folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_the_command_line_takes_it(scenario_file: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+def test_the_command_line_accepts_it(scenario_file: Path, sledsim_cli: Callable[..., Outcome]) -> None:
     sets = ["--set", "run.requests=300", "--json", "--set"]
     own = json.loads(sledsim_cli("run", scenario_file, *sets, "device.python=custom_mechanism:Linear").out)
     built_in = json.loads(sledsim_cli("run", scenario_file, *sets, "device=simpledisk-linear").out)
@@ -383,7 +383,7 @@ FORGETS = """\
         ({"blocks": "8"}, "serves each request once: in the order of arrival", "it has 8 blocks"),
     ],
 )
-def test_the_contract_is_tried(folder: Path, given: dict[str, str], rule: str, says: str) -> None:
+def test_plugin_check_runs_the_contract(folder: Path, given: dict[str, str], rule: str, says: str) -> None:
     mine = write(folder, FORGETS.format(**{"blocks": "6_750_000", "asked": "pass", "served": "pass", **given}))
     found = sledsim.runs.check_policy(mine, role="device")
     assert found.passed == (not rule)
@@ -393,7 +393,7 @@ def test_the_contract_is_tried(folder: Path, given: dict[str, str], rule: str, s
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_device_by_itself_has_it(library: Path) -> None:
+def test_standalone_devices_use_it(library: Path) -> None:
     own = sledsim.Device("custom_mechanism:Sled", settle_ms=0.4)
     function = sledsim.Device(compiled(library, "sled", 16, {**SLED, "settle_ms": 0.4}))
     assert (type(own).__name__, own.capacity_blocks, own.block_bytes) == ("PluginDevice", 2500 * 2700, 512)
@@ -404,7 +404,7 @@ def test_a_device_by_itself_has_it(library: Path) -> None:
     assert not own.has_powers
 
 
-def test_a_device_by_itself_says_what_its_mechanism_raised(folder: Path) -> None:
+def test_standalone_devices_report_errors_of_the_mechanism(folder: Path) -> None:
     device = sledsim.Device(write(folder, FAILS.format(what="return -1", positioning=False)), after=2)
     with pytest.raises(sledsim.SledsimError, match=r"with request 2 .*Mine.serve returned -1"):
         device.serve(np.arange(10))
@@ -423,14 +423,14 @@ class Same(Mechanism):
         return 2_000_000
 
 
-def test_a_class_may_be_given_itself() -> None:
+def test_classes_can_be_passed_as_objects() -> None:
     result = sledsim.run(scenario_with({"python": Same}))
     assert result.summary["scenario"]["system"]["device"]["name"].endswith(":Same")
     assert sledsim.Device(Same).capacity_bytes == 4_096_000
     assert sledsim.runs.check_policy(Same, role="device").passed
 
 
-def test_a_function_of_this_process_may_be_given() -> None:
+def test_functions_of_this_process_can_be_passed() -> None:
     import ctypes
 
     from sledsim.devices import compiled as function_of

@@ -176,7 +176,7 @@ def test_a_rewritten_choice_gives_the_same_log(read: str, name: str, here: Path,
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_hooks_hear_of_every_access(name: str, here: Path, library: Path) -> None:
+def test_hooks_are_called_for_every_access(name: str, here: Path, library: Path) -> None:
     # A power cut ends what is under way, and says nothing.
     scenario = {**scenario_with({"python": "mine:Mine"}, name), "run": {"requests": 300}}
     assert sledsim.run(scenario, check=True).complete
@@ -185,9 +185,7 @@ def test_hooks_hear_of_every_access(name: str, here: Path, library: Path) -> Non
     assert sledsim.run(scenario, check=True).complete
 
 
-def test_it_is_named_with_the_hash_of_its_source_wherever_scenarios_go(
-    here: Path, sledsim_cli: Callable[..., Outcome]
-) -> None:
+def test_every_output_names_it_with_the_hash_of_its_source(here: Path, sledsim_cli: Callable[..., Outcome]) -> None:
     scenario = scenario_with({"python": "mine:Mine", "row": 1})
     result = sledsim.run(scenario)
     own = result.summary["scenario"]["system"]["read"]
@@ -201,9 +199,9 @@ def test_it_is_named_with_the_hash_of_its_source_wherever_scenarios_go(
         ["read.python=mine:Mine", "read.row=1"],
         ['read={ python = "mine:Mine", row = 1 }'],
     ):
-        told = sledsim_cli("run", "mirror.json", *(word for text in sets for word in ("--set", text)), "--json")
-        assert told.status == 0, told.err
-        assert json.loads(told.out)["response"] == result.summary["response"]
+        printed = sledsim_cli("run", "mirror.json", *(word for text in sets for word in ("--set", text)), "--json")
+        assert printed.status == 0, printed.err
+        assert json.loads(printed.out)["response"] == result.summary["response"]
     both = sledsim.compare({"nearest": scenario_with("nearest"), "own": scenario_with("custom_mirrors:Nearest")})
     assert both.results["own"].response == both.results["nearest"].response
     axes = {"system.read": ["nearest", "custom_mirrors:Nearest", "round-robin"]}
@@ -212,7 +210,7 @@ def test_it_is_named_with_the_hash_of_its_source_wherever_scenarios_go(
     assert means[0] == means[1] != means[2]
 
 
-def test_objective_tests_and_typed_scenarios_take_it(here: Path) -> None:
+def test_objective_tests_and_typed_scenarios_accept_it(here: Path) -> None:
     sampling: dict[str, Any] = {"requests": 200, "replications": 2}
     own, built_in = (
         sledsim.studies.specificity(scenario_with(read), **sampling).to_dict()
@@ -223,7 +221,7 @@ def test_objective_tests_and_typed_scenarios_take_it(here: Path) -> None:
     assert sledsim.run(typed).response == sledsim.run(scenario_with("nearest")).response
 
 
-def test_a_session_goes_on_from_a_snapshot(here: Path) -> None:
+def test_sessions_continue_from_a_snapshot(here: Path) -> None:
     def served(read: object) -> list[tuple[int, int]]:
         session = sledsim.Session({**SYSTEMS["sleds"], "read": read})
         for number in range(300):
@@ -248,7 +246,7 @@ def test_a_session_goes_on_from_a_snapshot(here: Path) -> None:
         ({"library": "libmine.so", "symbol": "wrong"}, r"wrong chose 3 of 3 copies, counted from 0"),
     ],
 )
-def test_one_that_fails_ends_the_run(read: dict[str, Any], says: str, here: Path, library: Path) -> None:
+def test_policy_failure_ends_the_run(read: dict[str, Any], says: str, here: Path, library: Path) -> None:
     shutil.copy(library, here)
     with pytest.raises(RunError, match=says) as caught:
         sledsim.run(scenario_with(read))
@@ -274,7 +272,7 @@ def test_one_that_fails_ends_the_run(read: dict[str, Any], says: str, here: Path
         (7, "system.read", "one of round-robin"),
     ],
 )
-def test_what_is_wrong_is_named(read: object, path: str, says: str, here: Path, library: Path) -> None:
+def test_errors_name_the_invalid_value(read: object, path: str, says: str, here: Path, library: Path) -> None:
     shutil.copy(library, here)
     shutil.copy(ROOT / "examples" / "custom_schedulers.py", here)
     with pytest.raises(ScenarioError) as caught:
@@ -284,21 +282,21 @@ def test_what_is_wrong_is_named(read: object, path: str, says: str, here: Path, 
 
 
 @pytest.mark.parametrize("name", ["shortest-queue", "custom_mirrors:RoundRobin", "custom_mirrors:Nearest"])
-def test_what_keeps_to_the_contract(name: str, here: Path) -> None:
+def test_valid_plugins_pass_the_contract_check(name: str, here: Path) -> None:
     found = sledsim.runs.check_policy(name, "mirror")
     assert found.passed, found
 
 
-def test_what_breaks_the_contract_is_named(here: Path, sledsim_cli: Callable[..., Outcome]) -> None:
-    told = sledsim_cli("plugin-check", "mine:Mine", "--role", "mirror", "--parameter", "row=2")
-    assert told.status == 2
-    assert "serves each request once: disks" in told.err
-    assert "request 1 (read of " in told.err
-    told = sledsim_cli("plugin-check", "nearest", "--role", "mirror", "--json")
-    assert json.loads(told.out)["mirror"] == "nearest"
+def test_contract_violations_are_named(here: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+    result = sledsim_cli("plugin-check", "mine:Mine", "--role", "mirror", "--parameter", "row=2")
+    assert result.status == 2
+    assert "serves each request once: disks" in result.err
+    assert "request 1 (read of " in result.err
+    result = sledsim_cli("plugin-check", "nearest", "--role", "mirror", "--json")
+    assert json.loads(result.out)["mirror"] == "nearest"
 
 
-def test_the_page_s_class_keeps_to_the_contract(here: Path) -> None:
+def test_class_of_the_page_passes_the_contract_check(here: Path) -> None:
     page = (ROOT / "docs" / "how-to" / "extend.md").read_text()
     [module] = [block for block in re.findall(r"```python\n(.+?)```", page, flags=re.DOTALL) if "NearAndFree" in block]
     (here / "my_mirror.py").write_text(module)

@@ -66,7 +66,7 @@ RAISES = """\
         ("raise SystemExit(3)", "mine:Mine.pick raised SystemExit: 3"),
     ],
 )
-def test_a_policy_that_fails_ends_the_run_and_what_was_found_is_kept(folder: Path, what: str, says: str) -> None:
+def test_policy_failure_ends_the_run_with_partial_results(folder: Path, what: str, says: str) -> None:
     mine = write(folder, RAISES.replace("{what}", what))
     workload = {"arrival": {"kind": "constant", "rate_per_s": 1.0}}
     scenario = {**scenario_with({"python": mine}), "workload": workload}
@@ -154,7 +154,7 @@ def test_a_policy_that_hangs_in_a_thread_ends_the_run(folder: Path) -> None:
     assert len(found) == 1
 
 
-def test_ctrl_c_ends_a_run_with_a_policy_of_ones_own(folder: Path) -> None:
+def test_ctrl_c_ends_a_run_with_a_custom_policy(folder: Path) -> None:
     body = "class Mine(Policy):\n    def pick(self, now_ns, pending):\n        return 0\n"
     (folder / "scenario.json").write_text(
         json.dumps(scenario_with({"python": write(folder, body)}, requests=4_000_000_000))
@@ -165,7 +165,7 @@ def test_ctrl_c_ends_a_run_with_a_policy_of_ones_own(folder: Path) -> None:
     assert "interrupted" in err
 
 
-def test_ctrl_c_in_a_policy_that_hangs_keeps_what_was_found(folder: Path) -> None:
+def test_ctrl_c_in_a_hanging_policy_keeps_partial_results(folder: Path) -> None:
     body = """\
         import os, signal
 
@@ -182,7 +182,7 @@ def test_ctrl_c_in_a_policy_that_hangs_keeps_what_was_found(folder: Path) -> Non
     assert result.requests.completed > 10
 
 
-def test_a_failed_run_of_the_command_line_prints_what_it_found(folder: Path) -> None:
+def test_failed_runs_print_partial_results(folder: Path) -> None:
     write(folder, RAISES.replace("{what}", "raise ValueError('nothing left')"))
     (folder / "scenario.json").write_text(json.dumps(SCENARIO))
     command = [sys.executable, "-c", "from sledsim.cli import main; main()", "run", "scenario.json", "--json"]
@@ -196,7 +196,7 @@ def test_a_failed_run_of_the_command_line_prints_what_it_found(folder: Path) -> 
     assert "sledsim/cli" not in done.stderr
 
 
-def test_a_sweep_goes_on_where_a_policy_fails(folder: Path) -> None:
+def test_sweeps_continue_after_a_policy_failure(folder: Path) -> None:
     from sledsim.sweep import Sweep, results, run
 
     write(folder, RAISES.replace("{what}", "raise ValueError('nothing left')"))
@@ -207,7 +207,7 @@ def test_a_sweep_goes_on_where_a_policy_fails(folder: Path) -> None:
     assert [row["metrics"]["response.mean_ms"] is None for row in rows] == [False, True, False]
 
 
-def test_a_session_ends_with_a_policy_that_fails(folder: Path) -> None:
+def test_policy_failure_ends_the_session(folder: Path) -> None:
     mine = write(folder, RAISES.replace("{what}", "return None"))
     session = sledsim.Session({"device": "g2", "scheduler": {"python": mine, "after": 3}})
     for number in range(10):

@@ -114,7 +114,7 @@ def test_the_result_names_the_policy_and_the_hash_of_its_source() -> None:
     assert again.summary["response"] == result.summary["response"]
 
 
-def test_a_class_that_changed_is_another_one(folder: Path) -> None:
+def test_changed_classes_have_another_identity(folder: Path) -> None:
     mine = write(folder, "class Mine(Policy):\n    def pick(self, now_ns, pending):\n        return 0\n")
     first = sledsim.run(scenario_with({"python": mine}, requests=2000))
     write(folder, "class Mine(Policy):\n    def pick(self, now_ns, pending):\n        return len(pending) - 1\n")
@@ -163,7 +163,7 @@ def test_parameters_are_checked_by_the_class(
     assert says in str(caught.value)
 
 
-def test_each_run_has_parameters_of_its_own(folder: Path) -> None:
+def test_runs_do_not_share_parameters(folder: Path) -> None:
     mine = write(folder, TYPED)
     resolved = sledsim.scenario.resolve(scenario_with({"python": mine, "depth": 3}, requests=3000))
     first = sledsim.run(resolved)
@@ -182,14 +182,14 @@ def test_each_run_has_parameters_of_its_own(folder: Path) -> None:
     ],
 )
 @pytest.mark.usefixtures("folder")
-def test_what_is_not_there_is_said(python: str, path: str, says: str) -> None:
+def test_missing_classes_are_reported(python: str, path: str, says: str) -> None:
     with pytest.raises(sledsim.ScenarioError) as caught:
         sledsim.run(scenario_with({"python": python}))
     assert caught.value.path == f"system.scheduler.{path}"
     assert says in str(caught.value)
 
 
-def test_a_module_that_can_not_be_imported_is_said_with_its_traceback(folder: Path) -> None:
+def test_import_errors_include_the_traceback(folder: Path) -> None:
     mine = write(folder, "class Mine(Policy):\n    weight: float = 1 / 0\n")
     with pytest.raises(sledsim.ScenarioError, match="ZeroDivisionError") as caught:
         sledsim.run(scenario_with({"python": mine}))
@@ -215,7 +215,7 @@ def test_a_class_may_refuse_its_parameters(folder: Path) -> None:
         sledsim.run(scenario_with({"python": mine, "low": 3}))
 
 
-def test_a_class_may_have_a_constructor_of_its_own(folder: Path) -> None:
+def test_classes_may_define_a_constructor(folder: Path) -> None:
     body = """\
         class Mine(Policy):
             def __init__(self, depth: int = 4):
@@ -229,7 +229,7 @@ def test_a_class_may_have_a_constructor_of_its_own(folder: Path) -> None:
     assert result.summary["scenario"]["system"]["scheduler"]["parameters"] == {"depth": 4}
 
 
-def test_a_document_without_python_names_no_policy_of_its_own() -> None:
+def test_only_custom_schedulers_have_the_key_python() -> None:
     with pytest.raises(sledsim.ScenarioError, match=r"system\.scheduler\.python is missing"):
         sledsim.run(scenario_with({"name": "custom"}))
     with pytest.raises(sledsim.ScenarioError, match=r"unknown key system\.scheduler\.python"):
@@ -267,14 +267,14 @@ HOOKED = """\
 
 
 @pytest.mark.parametrize("system", [{"device": "g2"}, {"device": "atlas10k"}, {"device": "g1", "batch_max": 4}])
-def test_hooks_hear_of_every_request(folder: Path, system: dict[str, Any]) -> None:
+def test_hooks_are_called_for_every_request(folder: Path, system: dict[str, Any]) -> None:
     mine = write(folder, HOOKED)
     rate = {"arrival": {"kind": "poisson", "rate_per_s": 100.0}}
     scenario = {**SCENARIO, "workload": rate, "system": {**system, "scheduler": {"python": mine}}}
     assert sledsim.run(scenario, overrides={"run.requests": 1000}).complete
 
 
-def test_the_command_line_takes_a_policy_over_any_other(
+def test_policies_of_the_command_line_take_precedence(
     folder: Path, scenario_file: Path, sledsim_cli: Callable[..., Outcome]
 ) -> None:
     (folder / "deeper").mkdir()
@@ -292,14 +292,14 @@ def test_the_command_line_takes_a_policy_over_any_other(
     assert "--set scheduler.weight=1: unknown key system.scheduler.weight" in wrong.err
 
 
-def test_comparisons_take_it(folder: Path) -> None:
+def test_comparisons_accept_it(folder: Path) -> None:
     assert (folder / "custom_schedulers.py").exists()
     own = {"python": "custom_schedulers:AgedSptf", "weight": 0.1}
     both = sledsim.compare({"sptf": scenario_with("sptf"), "own": scenario_with(own)})
     assert both.results["own"].summary["scheduler"] == "custom_schedulers:AgedSptf"
 
 
-def test_sweeps_take_it(folder: Path) -> None:
+def test_sweeps_accept_it(folder: Path) -> None:
     from sledsim.sweep import Sweep, results, run
 
     own = {"python": "custom_schedulers:AgedSptf", "weight": 0.1}
@@ -314,7 +314,7 @@ def test_sweeps_take_it(folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_objective_tests_take_it() -> None:
+def test_objective_tests_accept_it() -> None:
     sampling: dict[str, Any] = {"requests": 300, "replications": 2}
     own, built_in = (
         sledsim.studies.merit(name, rate_per_s=900, **sampling) for name in ("custom_schedulers:Sptf", "sptf")
@@ -323,7 +323,7 @@ def test_objective_tests_take_it() -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_session_and_its_snapshots_have_it() -> None:
+def test_sessions_and_snapshots_include_it() -> None:
     def served(scheduler: object) -> list[int]:
         session = sledsim.Session({"device": "g2", "scheduler": scheduler})
         for number in range(200):
@@ -339,7 +339,7 @@ def test_a_session_and_its_snapshots_have_it() -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_scenario_goes_to_another_process_with_it() -> None:
+def test_scenarios_with_it_can_be_pickled() -> None:
     resolved = sledsim.scenario.resolve(scenario_with({"python": "custom_schedulers:AgedSptf", "weight": 1}))
     other = pickle.loads(pickle.dumps(resolved))
     assert other == resolved
@@ -353,13 +353,13 @@ class Newest(Policy):
         return len(pending) - 1
 
 
-def test_a_class_may_be_given_itself() -> None:
+def test_classes_can_be_passed_as_objects() -> None:
     result = sledsim.run(scenario_with({"python": Newest}))
     assert result.summary["scheduler"].endswith(":Newest")
 
 
 @pytest.mark.usefixtures("folder")
-def test_typed_scenarios_take_it() -> None:
+def test_typed_scenarios_accept_it() -> None:
     flat = sledsim.Scenario(**scenario_with({"python": "custom_schedulers:AgedSptf", "weight": 2}))
     own = sledsim.scenario.models.CustomPolicy(python="custom_schedulers:AgedSptf", parameters={"weight": 2})
     typed = sledsim.Scenario(**scenario_with(own))

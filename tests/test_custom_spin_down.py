@@ -31,25 +31,25 @@ SOURCE = r"""
 
 _Static_assert(offsetof(struct sledsim_idle, parameters) == 88, "no padding");
 
-static int64_t stop_after(const struct sledsim_idle *told, int64_t after_ns) {
-    if (told->what != SLEDSIM_AFTER) return 0;
-    return told->mode == told->modes - 1 ? after_ns : (int64_t)told->after_ns[told->mode];
+static int64_t stop_after(const struct sledsim_idle *call, int64_t after_ns) {
+    if (call->what != SLEDSIM_AFTER) return 0;
+    return call->mode == call->modes - 1 ? after_ns : (int64_t)call->after_ns[call->mode];
 }
 
-int64_t immediate(const struct sledsim_idle *told) { return stop_after(told, 0); }
-int64_t never(const struct sledsim_idle *told) { return told->what == SLEDSIM_AFTER ? -1 : 0; }
-int64_t timeout(const struct sledsim_idle *told) { return stop_after(told, (int64_t)(told->parameters[0] * 1e6)); }
+int64_t immediate(const struct sledsim_idle *call) { return stop_after(call, 0); }
+int64_t never(const struct sledsim_idle *call) { return call->what == SLEDSIM_AFTER ? -1 : 0; }
+int64_t timeout(const struct sledsim_idle *call) { return stop_after(call, (int64_t)(call->parameters[0] * 1e6)); }
 
 /* The share algorithm over 12 timeouts; parameters are learning_rate and sharing. */
 enum { EXPERTS = 12 };
 struct share { double timeout_ns[EXPERTS], kept[EXPERTS], total_ns, average_ns, portion, scale; };
 
-static double above_w(const struct sledsim_idle *told, unsigned mode) {
-    return told->power_w[mode] - told->power_w[told->modes - 1];
+static double above_w(const struct sledsim_idle *call, unsigned mode) {
+    return call->power_w[mode] - call->power_w[call->modes - 1];
 }
 
-static double return_j(const struct sledsim_idle *told, unsigned mode) {
-    return fmax((told->wake_w[mode] - told->power_w[told->modes - 1]) * (double)told->wake_ns[mode] * 1e-9, 0);
+static double return_j(const struct sledsim_idle *call, unsigned mode) {
+    return fmax((call->wake_w[mode] - call->power_w[call->modes - 1]) * (double)call->wake_ns[mode] * 1e-9, 0);
 }
 
 static void weigh_evenly(struct share *share) {
@@ -59,25 +59,25 @@ static void weigh_evenly(struct share *share) {
     share->average_ns = share->total_ns * share->portion;
 }
 
-static void begin(const struct sledsim_idle *told, struct share *share) {
-    double longest_ns = 2 * (return_j(told, told->modes - 1) / above_w(told, 0) * 1e9 / 1e6) * 1e6;
+static void begin(const struct sledsim_idle *call, struct share *share) {
+    double longest_ns = 2 * (return_j(call, call->modes - 1) / above_w(call, 0) * 1e9 / 1e6) * 1e6;
     for (int i = 1; i < EXPERTS; i++) share->timeout_ns[i] = ldexp(longest_ns, i + 1 - EXPERTS);
     for (int i = 0; i < EXPERTS; i++) share->total_ns += share->timeout_ns[i];
     weigh_evenly(share);
 }
 
 /* Joules on the way down, and back from where that leads. */
-static double descent(const struct sledsim_idle *told, double idle_ns, double *left_j) {
+static double descent(const struct sledsim_idle *call, double idle_ns, double *left_j) {
     double spent_j = 0, until_ns = idle_ns;
-    int lowest = told->modes - 1, reached = -1;
+    int lowest = call->modes - 1, reached = -1;
     for (int mode = (lowest > 1 ? lowest : 1) - 1; mode >= 0; mode--) {
-        uint64_t after_ns = told->after_ns[mode];
+        uint64_t after_ns = call->after_ns[mode];
         double from_ns = fmin(after_ns == UINT64_MAX ? idle_ns : (double)after_ns, until_ns);
         if (from_ns < idle_ns && reached < 0) reached = mode;
-        spent_j += above_w(told, mode) * (until_ns - from_ns) * 1e-9;
+        spent_j += above_w(call, mode) * (until_ns - from_ns) * 1e-9;
         until_ns = from_ns;
     }
-    *left_j = return_j(told, reached < 0 ? 0 : reached);
+    *left_j = return_j(call, reached < 0 ? 0 : reached);
     return spent_j;
 }
 
@@ -85,26 +85,26 @@ static double clamped(double loss) { return fmin(fmax(loss, 0), 1); }
 
 struct verdict { double factor, keep; };
 
-static struct verdict verdict(const struct sledsim_idle *told, double loss) {
+static struct verdict verdict(const struct sledsim_idle *call, double loss) {
     if (loss == 0) return (struct verdict){1, 1};
-    return (struct verdict){exp(-told->parameters[0] * loss), exp(log1p(-told->parameters[1]) * loss)};
+    return (struct verdict){exp(-call->parameters[0] * loss), exp(log1p(-call->parameters[1]) * loss)};
 }
 
-static void learn(const struct sledsim_idle *told, struct share *share) {
-    double idle_ns = told->idle_ns, back_j = return_j(told, told->modes - 1), least_j = INFINITY, left_j;
-    double most_j = above_w(told, 0) * fmin(idle_ns, share->timeout_ns[EXPERTS - 1]) * 1e-9 + back_j;
+static void learn(const struct sledsim_idle *call, struct share *share) {
+    double idle_ns = call->idle_ns, back_j = return_j(call, call->modes - 1), least_j = INFINITY, left_j;
+    double most_j = above_w(call, 0) * fmin(idle_ns, share->timeout_ns[EXPERTS - 1]) * 1e-9 + back_j;
     if (most_j <= 0) return;
-    for (unsigned mode = 0; mode < told->modes; mode++)
-        least_j = fmin(least_j, above_w(told, mode) * idle_ns * 1e-9 + return_j(told, mode));
-    double per_j = 1 / most_j, rest = (back_j - least_j) * per_j, waited_j = descent(told, idle_ns, &left_j);
-    struct verdict late = verdict(told, clamped((waited_j + left_j - least_j) * per_j));
-    struct verdict first = verdict(told, rest);
-    struct verdict waiting = verdict(told, descent(told, share->timeout_ns[1], &left_j) * per_j);
+    for (unsigned mode = 0; mode < call->modes; mode++)
+        least_j = fmin(least_j, above_w(call, mode) * idle_ns * 1e-9 + return_j(call, mode));
+    double per_j = 1 / most_j, rest = (back_j - least_j) * per_j, waited_j = descent(call, idle_ns, &left_j);
+    struct verdict late = verdict(call, clamped((waited_j + left_j - least_j) * per_j));
+    struct verdict first = verdict(call, rest);
+    struct verdict waiting = verdict(call, descent(call, share->timeout_ns[1], &left_j) * per_j);
     double weights[4] = {0}, kept[4] = {0}, kept_ns[4] = {0};
     for (int i = 0; i < EXPERTS; i++) {
         struct verdict found = late;
-        if (share->timeout_ns[i] < idle_ns && told->modes > 2) {
-            found = verdict(told, clamped(rest + descent(told, share->timeout_ns[i], &left_j) * per_j));
+        if (share->timeout_ns[i] < idle_ns && call->modes > 2) {
+            found = verdict(call, clamped(rest + descent(call, share->timeout_ns[i], &left_j) * per_j));
         } else if (share->timeout_ns[i] < idle_ns) {
             found = first;
             if (i > 0) {
@@ -126,11 +126,11 @@ static void learn(const struct sledsim_idle *told, struct share *share) {
     share->average_ns = (sum_ns + share->portion * share->total_ns) * share->scale;
 }
 
-int64_t adaptive(const struct sledsim_idle *told) {
-    struct share *share = told->state;
-    if (told->what == SLEDSIM_AFTER && share->total_ns == 0) begin(told, share);
-    if (told->what == SLEDSIM_ENDED) learn(told, share);
-    return stop_after(told, (int64_t)(fmin(share->average_ns, share->timeout_ns[EXPERTS - 1]) + 0.5));
+int64_t adaptive(const struct sledsim_idle *call) {
+    struct share *share = call->state;
+    if (call->what == SLEDSIM_AFTER && share->total_ns == 0) begin(call, share);
+    if (call->what == SLEDSIM_ENDED) learn(call, share);
+    return stop_after(call, (int64_t)(fmin(share->average_ns, share->timeout_ns[EXPERTS - 1]) + 0.5));
 }
 """
 
@@ -247,13 +247,11 @@ def test_a_rewritten_policy_gives_the_same_log_and_energy(policy: str, name: str
 
 
 @pytest.mark.parametrize("name", DEVICES)
-def test_hooks_hear_of_every_request_and_idle_period(name: str, here: Path) -> None:
+def test_hooks_are_called_for_every_request_and_idle_period(name: str, here: Path) -> None:
     assert sledsim.run(scenario_with({"python": "mine:Mine", "answer": None}, name), check=True).complete
 
 
-def test_it_is_named_with_the_hash_of_its_source_wherever_scenarios_go(
-    here: Path, sledsim_cli: Callable[..., Outcome]
-) -> None:
+def test_every_output_names_it_with_the_hash_of_its_source(here: Path, sledsim_cli: Callable[..., Outcome]) -> None:
     scenario = scenario_with({"python": "custom_spin_down:Timeout", "after_ms": 2})
     result = sledsim.run(scenario)
     own = result.summary["scenario"]["system"]["spin_down"]
@@ -265,9 +263,9 @@ def test_it_is_named_with_the_hash_of_its_source_wherever_scenarios_go(
         ["spin_down.python=custom_spin_down:Timeout", "spin_down.after_ms=2"],
         ['spin_down={ python = "custom_spin_down:Timeout", after_ms = 2 }'],
     ):
-        told = sledsim_cli("run", "stops.json", *(word for text in sets for word in ("--set", text)), "--json")
-        assert told.status == 0, told.err
-        assert json.loads(told.out)["energy"] == result.summary["energy"]
+        printed = sledsim_cli("run", "stops.json", *(word for text in sets for word in ("--set", text)), "--json")
+        assert printed.status == 0, printed.err
+        assert json.loads(printed.out)["energy"] == result.summary["energy"]
     both = sledsim.compare({"built in": scenario_with({"name": "timeout", "after_ms": 2}), "own": scenario})
     assert both.results["own"].energy == both.results["built in"].energy
     axes = {"spin_down.after_ms": [1, 5]}
@@ -277,12 +275,12 @@ def test_it_is_named_with_the_hash_of_its_source_wherever_scenarios_go(
     assert found == [result.energy.total_j for result in listed]
 
 
-def test_it_is_compared_with_those_built_in(here: Path) -> None:
+def test_comparisons_include_built_in_policies(here: Path) -> None:
     found = sledsim.power(scenario_with("custom_spin_down:Adaptive"), policies=True)
     assert found["custom_spin_down:Adaptive"].energy == found["adaptive"].energy
 
 
-def test_objective_tests_take_it(here: Path) -> None:
+def test_objective_tests_accept_it(here: Path) -> None:
     sampling: dict[str, Any] = {"requests": 200, "replications": 2}
     own, built_in = (
         sledsim.studies.specificity(scenario_with(policy), **sampling).to_dict()
@@ -291,7 +289,7 @@ def test_objective_tests_take_it(here: Path) -> None:
     assert own["decisive"] == built_in["decisive"]
 
 
-def test_a_session_goes_on_from_a_snapshot(here: Path) -> None:
+def test_sessions_continue_from_a_snapshot(here: Path) -> None:
     def served(spin_down: object) -> list[tuple[int, int]]:
         session = sledsim.Session({"device": "g2", "spin_down": spin_down})
         for number in range(100):
@@ -316,7 +314,7 @@ def test_a_session_goes_on_from_a_snapshot(here: Path) -> None:
         ("AtOnce", r"no idea at all"),
     ],
 )
-def test_one_that_fails_ends_the_run(policy: str, says: str, here: Path) -> None:
+def test_policy_failure_ends_the_run(policy: str, says: str, here: Path) -> None:
     with pytest.raises(RunError, match=says) as caught:
         sledsim.run(scenario_with({"python": f"mine:{policy}", "after": 50}))
     error = caught.value
@@ -341,7 +339,7 @@ def test_one_that_fails_ends_the_run(policy: str, says: str, here: Path) -> None
         ({"library": "libmine.so", "symbol": "never", "arrived": "x"}, "system.spin_down.arrived", "not of a spin"),
     ],
 )
-def test_what_is_wrong_is_named(policy: object, path: str, says: str, here: Path, library: Path) -> None:
+def test_errors_name_the_invalid_value(policy: object, path: str, says: str, here: Path, library: Path) -> None:
     shutil.copy(library, here)
     with pytest.raises(ScenarioError) as caught:
         sledsim.scenario.resolve(scenario_with(policy))
@@ -349,7 +347,7 @@ def test_what_is_wrong_is_named(policy: object, path: str, says: str, here: Path
     assert says in str(caught.value)
 
 
-def test_a_device_that_can_not_stop_has_none(here: Path) -> None:
+def test_devices_without_idle_modes_refuse_it(here: Path) -> None:
     scenario = {**scenario_with("custom_spin_down:Never"), "system": {"device": "atlas10k", "spin_down": "mine:Mine"}}
     with pytest.raises(ScenarioError, match="no idle modes whose powers are known") as caught:
         sledsim.scenario.resolve(scenario)
@@ -357,22 +355,22 @@ def test_a_device_that_can_not_stop_has_none(here: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["adaptive", "offline", "custom_spin_down:Adaptive", "custom_spin_down:Immediate"])
-def test_what_keeps_to_the_contract(name: str, here: Path) -> None:
+def test_valid_plugins_pass_the_contract_check(name: str, here: Path) -> None:
     found = sledsim.runs.check_policy(name, "spin-down")
     assert found.passed, found
 
 
-def test_what_breaks_the_contract_is_named(here: Path, sledsim_cli: Callable[..., Outcome]) -> None:
-    told = sledsim_cli("plugin-check", "mine:Raises", "--role", "spin-down", "--parameter", "after=99")
-    assert told.status == 2
-    assert "serves each request once: one sled" in told.err
-    assert "with request 99 (" in told.err
-    told = sledsim_cli("plugin-check", "mine:Shares", "--role", "spin-down", "--json")
-    rules = {rule["rule"]: rule["fault"] for rule in json.loads(told.out)["rules"] if not rule["passed"]}
+def test_contract_violations_are_named(here: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+    result = sledsim_cli("plugin-check", "mine:Raises", "--role", "spin-down", "--parameter", "after=99")
+    assert result.status == 2
+    assert "serves each request once: one sled" in result.err
+    assert "with request 99 (" in result.err
+    result = sledsim_cli("plugin-check", "mine:Shares", "--role", "spin-down", "--json")
+    rules = {rule["rule"]: rule["fault"] for rule in json.loads(result.out)["rules"] if not rule["passed"]}
     assert "another time" in rules["decides the same again"] or "beside it" in rules["decides the same again"]
 
 
-def test_the_page_s_class_keeps_to_the_contract(here: Path) -> None:
+def test_class_of_the_page_passes_the_contract_check(here: Path) -> None:
     page = (ROOT / "docs" / "how-to" / "extend.md").read_text()
     [module] = [block for block in re.findall(r"```python\n(.+?)```", page, flags=re.DOTALL) if "AsLast" in block]
     (here / "my_stop.py").write_text(module)

@@ -87,7 +87,7 @@ def command(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("role", WAITING)
-def test_what_a_method_waits_in_is_ended(role: str, folder: Path) -> None:
+def test_blocking_calls_of_a_method_are_ended(role: str, folder: Path) -> None:
     workload = {"arrival": {"kind": "constant", "rate_per_s": 10.0}}
     with pytest.raises(sledsim.RunError, match=r"did not return within 1.5 s") as caught:
         sledsim.run({**SCENARIO, "workload": workload, "system": write(folder, role)})
@@ -97,7 +97,7 @@ def test_what_a_method_waits_in_is_ended(role: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("body", ["while True: pass", "sleep(1000)"])
-def test_making_an_instance_has_a_limit(body: str, folder: Path) -> None:
+def test_construction_has_a_time_limit(body: str, folder: Path) -> None:
     system = write(folder, "scheduler")
     text = (folder / "mine.py").read_text()
     (folder / "mine.py").write_text(f"{text}\n    def __post_init__(self):\n        {body}\n")
@@ -108,7 +108,7 @@ def test_making_an_instance_has_a_limit(body: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "float('nan')", "'x'", "None", "True"])
-def test_a_limit_that_is_none_is_refused_in_words(limit: str, folder: Path) -> None:
+def test_invalid_time_limits_are_refused(limit: str, folder: Path) -> None:
     system = write(folder, "scheduler", within="pass")
     text = (folder / "mine.py").read_text().replace("limit_s = 1.5", f"limit_s = {limit}")
     (folder / "mine.py").write_text(text)
@@ -119,21 +119,21 @@ def test_a_limit_that_is_none_is_refused_in_words(limit: str, folder: Path) -> N
     assert caught.value.path == "system.scheduler.python"
 
 
-def test_a_limit_may_be_infinite(folder: Path) -> None:
+def test_time_limits_may_be_infinite(folder: Path) -> None:
     system = write(folder, "scheduler", within="pass")
     text = (folder / "mine.py").read_text().replace("limit_s = 1.5", "limit_s = float('inf')")
     (folder / "mine.py").write_text(text)
     assert sledsim.run({**SCENARIO, "system": system}).complete
 
 
-def test_an_import_has_a_limit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_imports_have_a_time_limit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(policy_loading, "IMPORT_S", 0.2)
     system = write(folder, "scheduler", before="sleep(1000)")
     with pytest.raises(sledsim.ScenarioError, match=r"the import of mine did not return within 0.2 s"):
         sledsim.run({**SCENARIO, "system": system})
 
 
-def test_a_command_ends_where_the_interpreter_is_held_for_ever(folder: Path) -> None:
+def test_commands_end_when_custom_code_holds_the_interpreter(folder: Path) -> None:
     system = write(folder, "scheduler", within="sum(range(10**12))")
     (folder / "scenario.json").write_text(json.dumps({**SCENARIO, "system": system}))
     done = command("run", "scenario.json", folder=folder)
@@ -148,7 +148,7 @@ def test_a_command_ends_where_the_interpreter_is_held_for_ever(folder: Path) -> 
 BACKTRACKS, COUNTS = "re.match('(a+)+$', 'a' * 60 + 'b')", "sum(range(10**12))"
 
 
-def test_what_holds_the_interpreter_and_looks_for_signals_is_ended(folder: Path) -> None:
+def test_code_that_holds_the_interpreter_and_checks_signals_is_ended(folder: Path) -> None:
     system = write(folder, "scheduler", before="import re", within=BACKTRACKS)
     with pytest.raises(sledsim.RunError, match=r"did not return within 1.5 s") as caught:
         sledsim.run({**SCENARIO, "system": system})
@@ -164,25 +164,23 @@ def test_what_holds_the_interpreter_and_looks_for_signals_is_ended(folder: Path)
     ],
     ids=lambda cache: str(cache["kind"]),
 )
-def test_a_replacement_policy_that_holds_the_interpreter_is_told_with_time_key_and_request(
-    cache: dict[str, Any], folder: Path
-) -> None:
+def test_blocked_replacement_policy_is_reported_with_time_key_and_request(cache: dict[str, Any], folder: Path) -> None:
     scenario = {**SCENARIO, "system": {**cache, "policy": "mine:Mine"}}
     write(folder, "replacement", within="raise ValueError")
     with pytest.raises(sledsim.RunError) as caught:
         sledsim.run(scenario)
-    told = re.search(r"at (0\.\d+) s, with (?:line|segment) (\d+) and request (\d+)", str(caught.value))
-    assert told
+    found = re.search(r"at (0\.\d+) s, with (?:line|segment) (\d+) and request (\d+)", str(caught.value))
+    assert found
     write(folder, "replacement", within=COUNTS)
     (folder / "scenario.json").write_text(json.dumps(scenario))
     done = command("run", "scenario.json", folder=folder)
     assert done.returncode == 2
-    place = f"at {told[1]} s with key {told[2]} of request {told[3]}"
+    place = f"at {found[1]} s with key {found[2]} of request {found[3]}"
     assert f"error: mine:Mine.admitted did not return within 1.5 s {place}, and could not be stopped" in done.stderr
     assert "in admitted" in done.stderr
 
 
-def test_a_policy_that_holds_the_interpreter_in_a_cache_without_a_clock_is_told_with_its_key(folder: Path) -> None:
+def test_blocked_policy_without_a_clock_is_reported_with_its_key(folder: Path) -> None:
     write(folder, "replacement", within=COUNTS)
     (folder / "trace.lis").write_text("".join(f"{at * 7} 1 0 {at}\n" for at in range(10)))
     words = ["--pages", "100", "--page-bytes", "512", "--policy", "mine:Mine"]
@@ -191,7 +189,7 @@ def test_a_policy_that_holds_the_interpreter_in_a_cache_without_a_clock_is_told_
     assert "error: mine:Mine.admitted did not return within 1.5 s with key 35, and could not" in done.stderr
 
 
-def test_finished_runs_of_a_sweep_are_kept_where_another_ends_the_command(folder: Path) -> None:
+def test_finished_runs_are_kept_when_a_blocked_run_ends_the_command(folder: Path) -> None:
     system = write(folder, "scheduler")
     (folder / "base.json").write_text(json.dumps({**SCENARIO, "system": system}))
     (folder / "kinds.toml").write_text('scenario = "base.json"\n[axes]\nscheduler = ["fcfs", "mine:Mine"]\n')

@@ -23,7 +23,7 @@ RUN_OUT = {"y_range_um"}
 
 
 @pytest.mark.parametrize("name", DRAWINGS)
-def test_a_catalogues_drawing_makes_the_device_that_the_paper_prints(name: str) -> None:
+def test_catalogue_drawings_give_the_published_device(name: str) -> None:
     made = design(name)
     assert set(made.differences()) == RUN_OUT
     ours, its = made.differences()["y_range_um"]
@@ -47,7 +47,7 @@ def test_a_drawing_has_every_value_with_its_source(name: str) -> None:
     assert Drawing(**keys).to_dict() == keys
 
 
-def test_figures_are_those_of_arithmetic() -> None:
+def test_figures_follow_the_documented_equations() -> None:
     drawing = design("g2").drawing
     side_m = math.sqrt(drawing.die_area_mm2) * 1e-3 - 2e-3 * drawing.frame_mm
     mass_kg = side_m**2 * 300e-6 * 2330
@@ -64,14 +64,14 @@ def test_figures_are_those_of_arithmetic() -> None:
 
 
 @pytest.mark.parametrize("rate", [0.0, 1e-7, 5e-6, 1e-4, 1e-3])
-def test_a_code_corrects_as_many_bits_as_the_rate_of_errors_takes(rate: float) -> None:
+def test_code_strength_follows_from_the_error_rate(rate: float) -> None:
     found = design("g2", overrides={"bit_error_rate": rate}).values()["encoded_bits_per_byte"]
     right = Fraction(rate)
 
     def fails(corrected: int) -> bool:
         bits = 64 + 7 * corrected
-        told = sum(right**k * (1 - right) ** (bits - k) * comb(bits, k) for k in range(corrected + 1))
-        return 1 - told > Fraction(1, 10**10)
+        correctable = sum(right**k * (1 - right) ** (bits - k) * comb(bits, k) for k in range(corrected + 1))
+        return 1 - correctable > Fraction(1, 10**10)
 
     needed = 64 + 7 * next(corrected for corrected in range(10) if not fails(corrected))
     assert found == math.ceil(needed / 8)
@@ -89,7 +89,7 @@ def test_sleds_share_tips_and_limit() -> None:
     assert made.relations.acceleration_m_s2 > 2 * one.relations.acceleration_m_s2
 
 
-def test_failed_tips_take_room() -> None:
+def test_failed_tips_reduce_capacity() -> None:
     drawings = [design("g1", overrides={"failed_tips_fraction": share}).drawing for share in (0, 0.01)]
     whole, failed = (figures_of(drawing)["capacity_gb"].value for drawing in drawings)
     assert failed == pytest.approx(0.99 * whole)
@@ -97,7 +97,7 @@ def test_failed_tips_take_room() -> None:
     assert 0.9 * 6400 <= values["tips"] <= 6336
 
 
-def test_what_moves_what() -> None:
+def test_sensitivities_of_a_drawing() -> None:
     found = design("g2").sensitivity()
     assert found.moves["actuator_mn"]["acceleration_m_s2"] == pytest.approx(10.0)
     assert found.moves["channel_mw"]["energy_nj_per_byte"] == pytest.approx(10.0)
@@ -128,13 +128,13 @@ def test_what_moves_what() -> None:
         ({"bits": 1}, "unknown key bits"),
     ],
 )
-def test_what_can_not_be_made(changes: dict[str, Any], says: str) -> None:
+def test_impossible_drawings_are_refused(changes: dict[str, Any], says: str) -> None:
     with pytest.raises(ScenarioError, match=says) as raised:
         design("g2", overrides=changes)
     assert raised.value.faults[0].path in changes
 
 
-def test_a_file_rests_on_a_drawing_or_on_another_file(tmp_path: Path) -> None:
+def test_drawing_files_have_a_base(tmp_path: Path) -> None:
     first, second = tmp_path / "first.toml", tmp_path / "second.toml"
     first.write_text('drawing = "g3"\nbit_nm = "0.02 um"\n')
     second.write_text('base = "first.toml"\ntravel_um = 80\n')
@@ -146,7 +146,7 @@ def test_a_file_rests_on_a_drawing_or_on_another_file(tmp_path: Path) -> None:
         design("g9")
 
 
-def test_the_device_is_a_file_that_commands_take(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+def test_designed_devices_can_be_used_by_commands(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
     device = tmp_path / "device.toml"
     device.write_text(sledsim_cli("design", "g2", "--set", "bit_nm=30", "--toml").out)
     assert MemsStorage(str(device)).cylinders == 3333
@@ -170,7 +170,7 @@ def test_the_command_prints_tables_json_and_a_picture(sledsim_cli: Callable[...,
     assert "bit_nm" in picture.read_text()
 
 
-def test_a_step_is_refused_where_nothing_is_raised(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+def test_step_without_sensitivities_is_refused(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
     refused = sledsim_cli("design", "g2", "--step", "0.2")
     assert (refused.status, refused.out) == (2, "")
     assert "--step" in refused.err
@@ -183,7 +183,7 @@ def test_a_step_is_refused_where_nothing_is_raised(sledsim_cli: Callable[..., Ou
     assert "20.00 %" in picture.read_text()
 
 
-def test_a_design_stands_for_its_device_in_a_scenario() -> None:
+def test_designs_can_be_the_device_of_a_scenario() -> None:
     made = design("g2", overrides=["bit_nm=30"])
     workload = {"arrival": {"kind": "poisson", "rate_per_s": 50.0}}
     scenario = {"workload": workload, "system": {"device": made}, "run": {"requests": 10}}

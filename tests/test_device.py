@@ -27,7 +27,7 @@ def test_geometry_of_g2() -> None:
     assert "g2" in repr(g2)
 
 
-def test_what_failed_tips_leave_can_be_read() -> None:
+def test_blocks_beside_failed_tips_can_be_read() -> None:
     whole = sledsim.device("g2")
     assert whole.readable_bytes == whole.capacity_bytes
     # One of the 64 tips of a block, and two of the next one's.
@@ -58,7 +58,7 @@ def test_equivalent_blocks_share_a_sled_position() -> None:
         assert {(g2.place(block)[0], g2.place(block)[2]) for block in blocks} == {(cylinder, row)}
 
 
-def test_a_batch_is_served_together() -> None:
+def test_batches_are_served_together() -> None:
     g2 = sledsim.Device("g2")
     together = g2.equivalent(500)[:4]
     served = g2.serve_batch(together)
@@ -99,7 +99,7 @@ def test_the_seek_surface_is_symmetric() -> None:
     assert surface["seek_ms"].astype(float) == pytest.approx(longer)
 
 
-def test_every_entry_of_the_catalogue_can_be_made_and_shown() -> None:
+def test_every_catalogue_entry_can_be_created_and_shown() -> None:
     entries = sledsim.devices.catalog()
     assert {"g1", "g2", "g3", "g1-paper", "g2-paper", "g3-paper", "griffin1999", "hong2006"} <= set(entries)
     for name, entry in entries.items():
@@ -113,7 +113,7 @@ def test_every_entry_of_the_catalogue_can_be_made_and_shown() -> None:
 
 
 @pytest.mark.parametrize("make", [sledsim.Device, device_entry])
-def test_an_unknown_device_names_the_nearest(make: object) -> None:
+def test_error_of_an_unknown_device_suggests_the_nearest(make: object) -> None:
     assert callable(make)
     with pytest.raises(ScenarioError, match=r"grifin1999.*griffin1999"):
         make("grifin1999")
@@ -128,7 +128,7 @@ def test_schedulers_are_listed_with_their_sources() -> None:
         assert each.source
 
 
-def test_a_device_may_be_asked_from_any_thread() -> None:
+def test_devices_can_be_used_from_any_thread() -> None:
     devices = [sledsim.Device("g2"), sledsim.Device("atlas10k"), sledsim.devices.MemsStorage("g3")]
     lbns = np.arange(0, 100_000, 1000)
     alone = [device.positioning_ms(lbns) for device in devices]
@@ -143,7 +143,7 @@ def test_a_device_may_be_asked_from_any_thread() -> None:
 
 
 @pytest.mark.parametrize("name", ["g2", "cheetah73", "simpledisk-constant"])
-def test_a_device_goes_into_a_scenario_and_is_written_down(name: str, tmp_path: Path) -> None:
+def test_devices_can_be_used_in_scenarios_and_exported(name: str, tmp_path: Path) -> None:
     device = sledsim.Device(name)
     assert sledsim.Device(device.to_dict()).parameters == device.parameters
     file = tmp_path / "device.toml"

@@ -80,7 +80,7 @@ def refused(name: str, call: Callable[[Any], Any], value: Any) -> str:
 
 
 @pytest.mark.parametrize("value", NO_NUMBERS, ids=lambda value: type(value).__name__)
-def test_what_is_no_number_of_its_range_is_refused_by_name(value: Any) -> None:
+def test_numbers_out_of_range_are_refused_by_name(value: Any) -> None:
     for name, call in [*NUMBERS, *PLACES]:
         if name in {"from_um", "to_um"} and isinstance(value, int) and value == -1:
             # A micrometre from the centre.
@@ -92,12 +92,12 @@ def test_what_is_no_number_of_its_range_is_refused_by_name(value: Any) -> None:
 
 
 @pytest.mark.parametrize("value", NO_FLAGS, ids=lambda value: type(value).__name__)
-def test_what_is_neither_true_nor_false_is_refused_by_name(value: Any) -> None:
+def test_non_booleans_are_refused_by_name(value: Any) -> None:
     for name, call in FLAGS:
         refused(name, call, value)
 
 
-def test_a_refusal_says_what_was_given_and_what_is_allowed() -> None:
+def test_errors_have_the_given_and_the_allowed_value() -> None:
     assert refused("lbns", MEMS.positioning_ms, [3, BLOCKS]) == (
         f"lbns[1] = {BLOCKS}: expected whole numbers from 0 to {BLOCKS - 1}"
     )
@@ -105,7 +105,7 @@ def test_a_refusal_says_what_was_given_and_what_is_allowed() -> None:
     assert "0.5" in refused("lbns", MEMS.serve, [1.0, 0.5])
 
 
-def test_shapes_that_do_not_go_together_are_refused_by_name() -> None:
+def test_incompatible_shapes_are_refused_by_name() -> None:
     refused("blocks", lambda value: MEMS.serve([0, 1, 2], value), [1, 2])
     refused("due_ms", lambda value: MEMS.serve([0, 1, 2], due_ms=value), [1, 2])
     refused("read", lambda value: MEMS.serve([0, 1, 2], read=value), [True, False])
@@ -120,7 +120,7 @@ def test_shapes_that_do_not_go_together_are_refused_by_name() -> None:
     refused("from_direction", lambda value: MEMS.seek_y_ms(0, 1, value), [1, -1])
 
 
-def test_numbers_give_a_number_and_arrays_one_of_their_shape() -> None:
+def test_numbers_give_numbers_and_arrays_give_arrays() -> None:
     scalars = [
         *(MEMS.seek_x_ms(1, 2), MEMS.seek_y_ms(1, 2), MEMS.positioning_ms(5)),
         *(DISK.seek_ms(3), DISK.positioning_ms(np.uint8(5), at_ms=1)),
@@ -133,12 +133,12 @@ def test_numbers_give_a_number_and_arrays_one_of_their_shape() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint64, np.float32, np.float64])
-def test_whatever_holds_whole_numbers_will_do(dtype: type) -> None:
+def test_any_integer_type_is_accepted(dtype: type) -> None:
     lbns: np.ndarray[Any, Any] = np.array([1, 2, 100], dtype=dtype)
     assert np.array_equal(MEMS.serve(lbns, lbns)["end_ns"], MEMS.serve([1, 2, 100], [1, 2, 100])["end_ns"])
 
 
-def test_a_plot_is_asked_for_by_name() -> None:
+def test_plots_are_selected_by_name() -> None:
     wrong: tuple[Any, ...] = (None, 3, [], {})
     for kind in wrong:
         with pytest.raises(SledsimError, match="no plot"):
@@ -154,7 +154,7 @@ MANY: list[Any] = [
 
 
 @pytest.mark.parametrize("value", MANY, ids=["a range", "no length", "an array", "flags"])
-def test_too_many_values_are_refused_before_anything_is_made_of_them(value: Any) -> None:
+def test_too_many_values_are_refused_before_allocation(value: Any) -> None:
     for call in (
         lambda: MEMS.positioning_ms(value),
         lambda: MEMS.serve(0, value),

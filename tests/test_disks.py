@@ -25,7 +25,7 @@ def drive(disk_file: Path) -> sledsim.devices.DiskDrive:
     return made
 
 
-def test_a_device_is_of_the_kind_that_its_mechanism_asks_for(disk_file: Path) -> None:
+def test_the_mechanism_decides_the_kind_of_device(disk_file: Path) -> None:
     assert isinstance(sledsim.Device("g2"), sledsim.devices.MemsStorage)
     assert isinstance(sledsim.device("simpledisk-linear"), sledsim.devices.SimpleDevice)
     assert type(sledsim.devices.DiskDrive(str(disk_file))) is sledsim.devices.DiskDrive
@@ -41,7 +41,7 @@ def test_a_device_is_of_the_kind_that_its_mechanism_asks_for(disk_file: Path) ->
         ("simpledisk-constant", "seek_x_ms", "is a simple device: only MEMS storage has seek_x_ms"),
     ],
 )
-def test_what_another_mechanism_has_is_said_to_be_its(name: str, attribute: str, message: str) -> None:
+def test_errors_name_the_mechanism_that_has_the_attribute(name: str, attribute: str, message: str) -> None:
     made = sledsim.Device(name)
     assert not hasattr(made, attribute)
     with pytest.raises(SledsimError, match=message):
@@ -50,7 +50,7 @@ def test_what_another_mechanism_has_is_said_to_be_its(name: str, attribute: str,
         _ = made.colour
 
 
-def test_the_figures_of_a_drive(drive: sledsim.devices.DiskDrive) -> None:
+def test_figures_of_a_drive(drive: sledsim.devices.DiskDrive) -> None:
     assert drive.capacity_blocks == 2 * 100 * (80 + 40)
     assert drive.capacity_bytes == 24_000 * 512
     assert (drive.cylinders, drive.surfaces) == (200, 2)
@@ -86,7 +86,7 @@ def test_places_follow_the_layout_and_its_skews(drive: sledsim.devices.DiskDrive
         drive.place(24_000)
 
 
-def test_a_drive_serves_and_waits_for_its_platters(drive: sledsim.devices.DiskDrive) -> None:
+def test_service_includes_rotational_latency(drive: sledsim.devices.DiskDrive) -> None:
     served = drive.serve([0, 16_000, 16_000], 4, read=[True, True, False], due_ms=[0.0, 5.0, 90.0])
     assert served["start_ns"].tolist()[2] == 90_000_000
     parts = ["startup", "command", "background", "seek", "rotation", "turnaround", "servo", "transfer", "bus"]
@@ -101,7 +101,7 @@ def test_a_drive_serves_and_waits_for_its_platters(drive: sledsim.devices.DiskDr
     assert drive.positioning_ms(40, at_ms=10.0).item() == pytest.approx(drive.positioning_ms(40).item(), abs=1e-5)
 
 
-def test_the_seek_curve_marks_what_the_table_gives(drive: sledsim.devices.DiskDrive) -> None:
+def test_the_seek_curve_marks_the_points_of_the_table(drive: sledsim.devices.DiskDrive) -> None:
     curve = drive.seek_curve(21)
     marked = curve["in_table"].astype(bool)
     assert curve["distance_cylinders"][marked].tolist() == [1, 10, 199]
@@ -147,7 +147,7 @@ def test_angles_stay_within_a_revolution(disk_file: Path) -> None:
     assert {round(angle * 10) % 10 for angle in angles} == set(range(10))
 
 
-def test_a_device_that_says_everything_needs_no_entry(disk_file: Path) -> None:
+def test_complete_devices_need_no_catalogue_entry(disk_file: Path) -> None:
     parameters = {**sledsim.Device(str(disk_file)).parameters, "name": "nowhere to be found"}
     scenario = {"workload": {"arrival": {"kind": "closed", "outstanding": 1}}, "run": {"requests": 5}}
     assert sledsim.run({**scenario, "system": {"device": parameters}}).device.name == "nowhere to be found"

@@ -99,7 +99,7 @@ FOUND_TOGETHER = {
 
 
 @pytest.mark.parametrize("name", TOGETHER)
-def test_what_keys_say_together_is_told_beside_what_is_wrong_by_itself(name: str, tmp_path: Path) -> None:
+def test_faults_of_combinations_are_reported_beside_faults_of_keys(name: str, tmp_path: Path) -> None:
     path = tmp_path / "wrong.toml"
     scenario = "" if name == "enclosure" else 'scenario = { workload = "tpcc-like", system = "g2" }\n'
     path.write_text(scenario + "\n".join(TOGETHER[name]) + "\n")
@@ -112,7 +112,7 @@ def test_what_keys_say_together_is_told_beside_what_is_wrong_by_itself(name: str
     assert sorted(str(fault.path) for fault in error.value.faults) == FOUND_TOGETHER[name]
 
 
-def test_a_table_made_in_python_tells_all_that_is_wrong_with_it() -> None:
+def test_python_tables_report_all_faults() -> None:
     with pytest.raises(SledsimError) as error:
         Range(-1, "x", scale="log", step=2)
     assert [fault.path for fault in error.value.faults] == ["to", "step"]
@@ -138,7 +138,7 @@ WRONG_SCENARIO += "[scenario.system.device]\nname = 'g2'\nbit_nm = 0\n"
     ],
     ids=["sweep", "search", "cost", "role"],
 )
-def test_a_scenario_in_a_document_has_its_file_line_and_path(
+def test_faults_of_an_embedded_scenario_have_file_line_and_path(
     load_it: Callable[[Path], Any], text: str, tmp_path: Path
 ) -> None:
     table = "role" if "fit_bytes" in text else "scenario"
@@ -153,7 +153,7 @@ def test_a_scenario_in_a_document_has_its_file_line_and_path(
     assert (fault.value, fault.allowed["least"]) == (0, 1)
 
 
-def test_a_scenario_in_a_document_names_the_layer_or_setting_that_is_wrong(tmp_path: Path) -> None:
+def test_faults_of_an_embedded_scenario_name_the_layer_or_setting(tmp_path: Path) -> None:
     (tmp_path / "below").mkdir()
     low, sweep, path = tmp_path / "below" / "low.toml", tmp_path / "below" / "sweep.toml", tmp_path / "own.toml"
     low.write_text('workload = "cello-like"\n[system]\ndevice = "g2"\nbatch_max = 0\n')
@@ -175,7 +175,7 @@ def test_a_scenario_in_a_document_names_the_layer_or_setting_that_is_wrong(tmp_p
     assert places() == {"scenario.base": (str(sweep), 3, None)}
 
 
-def test_an_axis_is_named_that_a_scenario_in_the_document_does_not_go_with(tmp_path: Path) -> None:
+def test_axes_incompatible_with_the_scenario_are_named(tmp_path: Path) -> None:
     path = tmp_path / "own.toml"
     path.write_text(
         "axes.'run.requests' = [20, 5]\n[scenario]\nworkload = 'cello-like'\nsystem = 'g2'\nrun.warmup_requests = 9\n"
@@ -187,7 +187,7 @@ def test_an_axis_is_named_that_a_scenario_in_the_document_does_not_go_with(tmp_p
     assert (fault.path, fault.file, fault.line) == ("scenario.run.warmup_requests", str(path), 1)
 
 
-def test_a_dictionary_stands_on_a_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dictionaries_can_have_a_document_as_base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "base.toml").write_text('workload = "cello-like"\nsystem.device = "g2"\nrun.requests = 20\n')
     on_base = {"base": "base.toml", "seed": 2}
@@ -205,7 +205,7 @@ def test_a_dictionary_stands_on_a_document(tmp_path: Path, monkeypatch: pytest.M
     assert (error.value.kind, error.value.path, error.value.file) == ("unreadable", "base", "scenario")
 
 
-def test_what_no_document_can_hold_is_named_by_its_path() -> None:
+def test_values_outside_the_document_model_are_named_by_path() -> None:
     for load_it, values in (
         (sledsim.run, {"workload": {"arrival": {"rate_per_s": float("nan")}}}),
         (Sweep.load, {"scenario": {}, "workload": {"arrival": {"rate_per_s": object()}}}),
@@ -240,7 +240,7 @@ NAMED = {
 
 
 @pytest.mark.parametrize("name", NAMED)
-def test_what_a_document_names_is_looked_at_beside_what_is_wrong_with_it(name: str, tmp_path: Path) -> None:
+def test_referenced_files_are_checked_beside_other_faults(name: str, tmp_path: Path) -> None:
     text, paths = NAMED[name]
     path = tmp_path / "wrong.toml"
     path.write_text(text)
@@ -251,13 +251,13 @@ def test_what_a_document_names_is_looked_at_beside_what_is_wrong_with_it(name: s
     assert all(fault.line for fault in error.value.faults)
 
 
-def test_what_hangs_on_a_wrong_axis_is_not_told() -> None:
+def test_faults_that_follow_from_a_wrong_axis_are_not_reported() -> None:
     base = {"workload": {"arrival": {"kind": "poisson"}}, "system": {"kind": "mirror", "device": "g2"}}
     axes = {"system.kind": ["drive", "drive"], "workload.arrival.rate_per_s": {"from": 1}, "seed": [1, -1]}
     with pytest.raises(SledsimError) as error:
         Sweep.load({"scenario": base, "axes": axes})
-    told = {fault.path for fault in error.value.faults}
-    assert told == {
+    paths = {fault.path for fault in error.value.faults}
+    assert paths == {
         "axes.system.kind.1",
         "axes.workload.arrival.rate_per_s.to",
         "axes.workload.arrival.rate_per_s.count",
@@ -265,7 +265,7 @@ def test_what_hangs_on_a_wrong_axis_is_not_told() -> None:
     }
 
 
-def test_a_scenario_that_is_not_there_is_told_where_it_is_named(tmp_path: Path) -> None:
+def test_missing_scenario_is_reported_at_its_reference(tmp_path: Path) -> None:
     (tmp_path / "discs.toml").write_text('workload = "tpcc-like"\nsystem = "g2"\n')
     path = tmp_path / "own.toml"
     path.write_text('seed = 1\nscenario = "disks.toml"\naxes.scheduler = ["fcfs"]\n')
@@ -295,7 +295,7 @@ def test_device_files_start_from_the_document_that_names_them(tmp_path: Path) ->
     assert {(fault.path, fault.file, fault.line) for fault in error.value.faults} == {("mems_bytes", str(path), 2)}
 
 
-def test_a_key_of_another_kind_hides_nothing_of_what_is_wrong() -> None:
+def test_keys_of_another_kind_hide_no_other_faults() -> None:
     scenario = {"workload": "tpcc-like", "system": "g2"}
     with pytest.raises(SledsimError) as error:
         Sweep.load({"scenario": scenario, "axes": {"seed": [1, 2]}, "role": "sdf", "replications": 0})

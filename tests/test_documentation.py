@@ -63,7 +63,7 @@ def test_every_page_is_in_the_table_of_contents() -> None:
     assert {path.resolve() for path in PAGES} - listed == {DOCS / "index.md"}
 
 
-def test_reference_is_made_and_not_written() -> None:
+def test_reference_is_generated() -> None:
     marked = {found for path in PAGES for found in MARK.findall(path.read_text())}
     assert {"scenario", "result", "schedulers", "limits", "trace-formats"} <= marked
     for path in PAGES:
@@ -162,7 +162,7 @@ def blocks_of(path: Path, notation: str) -> list[str]:
     return re.findall(rf"^```{notation}\n(.+?)^```", path.read_text(), flags=re.DOTALL | re.MULTILINE)
 
 
-def test_what_is_said_of_a_wrong_document_is_what_the_page_shows(
+def test_errors_of_the_page_match_the_program(
     sledsim_cli: Callable[..., Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -273,10 +273,10 @@ def test_a_downloaded_notebook_has_outputs_and_no_dead_links(site: Path) -> None
 
 #: What a page of the site says of itself once it stands.
 MEASURE = """<script>
-const told = setInterval(() => {
+const check = setInterval(() => {
   const page = document.documentElement, charts = [...document.querySelectorAll(".chart")];
   if (document.readyState !== "complete" || (charts.length && page.dataset.drawn !== "true")) return;
-  clearInterval(told);
+  clearInterval(check);
   const drawn = charts.filter((chart) => chart.querySelector("svg path, svg rect, svg text")).length;
   const beyond = page.scrollWidth - page.clientWidth;
   const dark = getComputedStyle(document.body).backgroundColor;
@@ -300,7 +300,7 @@ LOOKED_AT = (
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("name", LOOKED_AT)
-def test_a_browser_shows_a_page_of_the_site_whole(
+def test_a_browser_shows_complete_pages_of_the_site(
     site: Path, chromium: str, tmp_path: Path, name: str, width: int, dark: bool
 ) -> None:
     page = site / f"{name}.html"
@@ -325,7 +325,7 @@ def test_a_browser_shows_a_page_of_the_site_whole(
     assert (brightness < 200) == dark
 
 
-def test_the_documentation_is_built_with_what_is_pinned() -> None:
+def test_the_documentation_is_built_with_pinned_packages() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     pinned = (ROOT / "requirements" / "dev.txt").read_text()
     for requirement in extras["docs"]:

@@ -129,13 +129,13 @@ def wrong(case: Case, tmp_path: Path, *lines: str) -> tuple[SledsimError, str]:
     return refused(case, path), str(path)
 
 
-def test_a_document_that_is_right_is_read(case: Case, tmp_path: Path) -> None:
+def test_valid_documents_are_read(case: Case, tmp_path: Path) -> None:
     path = tmp_path / "right.toml"
     path.write_text(case.text)
     assert case.load(path) is not None
 
 
-def test_a_typo_in_a_key_is_named_with_the_nearest_one(case: Case, tmp_path: Path) -> None:
+def test_unknown_keys_suggest_the_nearest(case: Case, tmp_path: Path) -> None:
     line, path, meant = case.typo
     error, file = wrong(case, tmp_path, line)
     assert (error.kind, error.path, error.suggestion) == ("unknown-key", path, meant)
@@ -162,7 +162,7 @@ def test_a_number_out_of_range_is_named_with_the_range(case: Case, tmp_path: Pat
     assert f"is out of range: expected a whole number {bounds}" in str(error)
 
 
-def test_a_unit_of_something_else_is_named_with_those_there_are(case: Case, tmp_path: Path) -> None:
+def test_wrong_units_are_named_with_the_allowed_units(case: Case, tmp_path: Path) -> None:
     line, path = case.unit
     error, _ = wrong(case, tmp_path, line)
     assert (error.kind, error.path) == ("wrong-type", path)
@@ -182,7 +182,7 @@ def test_two_faults_are_both_reported(case: Case, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("date", ["2024-05-27", "07:32:00", "2024-05-27T07:32:00Z", "[{ x = 2024-05-27 }]"])
-def test_a_date_has_no_place(case: Case, tmp_path: Path, date: str) -> None:
+def test_dates_are_refused(case: Case, tmp_path: Path, date: str) -> None:
     error, file = wrong(case, tmp_path, f"name = {date}")
     assert (error.kind, error.file, error.line) == ("notation", file, case.text.count("\n") + 1)
     assert "date" in str(error)
@@ -225,9 +225,7 @@ def unnamed(document: Document) -> dict[str, Any]:
     return {key: getattr(document, key) for key in type(document).model_fields if key != "name"}
 
 
-def test_yaml_and_json_say_the_same_as_toml(
-    name: str, case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_yaml_and_json_equal_toml(name: str, case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     values = tomllib.loads(case.text)
     texts = {"toml": case.text, "yaml": as_yaml(values), "yml": as_yaml(values), "json": json.dumps(values)}
     kind, read_from = kind_of(name), []
@@ -241,7 +239,7 @@ def test_yaml_and_json_say_the_same_as_toml(
     assert unnamed(kind.load(values)) == unnamed(read_from[0])
 
 
-def test_a_document_stands_on_another_and_settings_on_both(name: str, case: Case, tmp_path: Path) -> None:
+def test_documents_have_bases_and_settings_override_both(name: str, case: Case, tmp_path: Path) -> None:
     kind = kind_of(name)
     (tmp_path / "below" / "other.toml").write_text(case.text)
     path = tmp_path / "own.yaml"
@@ -279,7 +277,7 @@ def test_a_fault_of_a_base_names_the_base_and_one_of_a_setting_the_setting(
     ("base", "says"),
     [("own.toml", "can't be based on itself"), ("none.toml", "no such file"), ("own", "ends in"), ("3", "wrong type")],
 )
-def test_a_base_that_is_none(case: Case, tmp_path: Path, base: str, says: str) -> None:
+def test_invalid_bases_are_refused(case: Case, tmp_path: Path, base: str, says: str) -> None:
     path = tmp_path / "own.toml"
     path.write_text(f"\nbase = {base if base.isdigit() else json.dumps(base)}\n{case.text}")
     error = refused(case, path)
@@ -302,11 +300,11 @@ def test_the_schema_has_every_key_and_what_it_means(
     assert not _core.Schema(schema).faults(kind_of(name).load(path).to_dict())
 
 
-def test_a_kind_that_is_none_has_no_schema(sledsim_cli: Callable[..., Any]) -> None:
+def test_unknown_kinds_have_no_schema(sledsim_cli: Callable[..., Any]) -> None:
     assert 'did you mean "sweep"?' in sledsim_cli("schema", "sweeep").err
 
 
-def test_the_command_says_file_and_line_and_ends_with_2(
+def test_the_command_prints_file_and_line_and_exits_with_2(
     case: Case, tmp_path: Path, sledsim_cli: Callable[..., Any]
 ) -> None:
     path = tmp_path / "wrong.toml"
@@ -319,7 +317,7 @@ def test_the_command_says_file_and_line_and_ends_with_2(
     assert "Traceback" not in found.err
 
 
-def test_the_command_says_a_setting_as_an_option(
+def test_the_command_reports_a_setting_as_an_option(
     name: str, case: Case, tmp_path: Path, sledsim_cli: Callable[..., Any]
 ) -> None:
     path = tmp_path / "right.toml"
@@ -330,9 +328,7 @@ def test_the_command_says_a_setting_as_an_option(
     assert found.err.startswith(f"error: --set {setting}: {case.out_of_range[1]} = ")
 
 
-def test_a_setting_of_the_documents_own_that_does_not_say_so_is_told_how_it_is_said(
-    name: str, case: Case, tmp_path: Path
-) -> None:
+def test_settings_of_the_document_without_prefix_suggest_the_prefix(name: str, case: Case, tmp_path: Path) -> None:
     path = tmp_path / "right.toml"
     path.write_text(case.text)
     kind = kind_of(name)
@@ -347,7 +343,7 @@ def test_a_setting_of_the_documents_own_that_does_not_say_so_is_told_how_it_is_s
         assert [fault.path for fault in error.faults] == ["replications", case.typo[1]]
 
 
-def test_a_scenario_is_told_from_other_documents(tmp_path: Path) -> None:
+def test_scenarios_are_distinguished_from_other_documents(tmp_path: Path) -> None:
     path = tmp_path / "scenario.toml"
     path.write_text('workload = "cello-like"\nsystem.device = "g2"\n')
     for load_it in (Sweep.load, Search.load, load):
@@ -369,7 +365,7 @@ TAKEN = {
 
 @pytest.mark.parametrize("text", TAKEN)
 @pytest.mark.parametrize("command", ["run", "sweep run", "optimise", "reliability"])
-def test_a_document_of_another_kind_is_told_with_the_command_that_takes_it(
+def test_documents_of_another_kind_suggest_the_right_command(
     text: str, command: str, tmp_path: Path, sledsim_cli: Callable[..., Any]
 ) -> None:
     if TAKEN[text] == command:
@@ -402,7 +398,7 @@ def test_the_examples_are_read(kind: str, path: Path) -> None:
             assert Scenario.load(named).system is not None
 
 
-def test_an_option_goes_before_the_file(sledsim_cli: Callable[..., Any], tmp_path: Path) -> None:
+def test_options_take_precedence_over_the_file(sledsim_cli: Callable[..., Any], tmp_path: Path) -> None:
     path = tmp_path / "costs.toml"
     path.write_text(
         'scenario = { workload = "tpcc-like", system = "atlas10k-50mb" }\nmems_bytes = "16 MiB"\nratios = [1, 8]\n'
@@ -421,13 +417,13 @@ def test_an_option_goes_before_the_file(sledsim_cli: Callable[..., Any], tmp_pat
         )
 
 
-def test_axes_go_in_the_order_in_which_they_are_written(tmp_path: Path) -> None:
+def test_axes_keep_the_written_order(tmp_path: Path) -> None:
     path = tmp_path / "order.toml"
     path.write_text('scenario = "a.toml"\n[axes]\nscheduler = ["fcfs"]\nb.y = [1]\nb.x = [2]\n"a" = [3]\n')
     assert Sweep.load(path).parameters == ["scheduler", "b.y", "b.x", "a"]
 
 
-def test_scenarios_stand_on_each_other_too(tmp_path: Path) -> None:
+def test_scenarios_can_have_bases(tmp_path: Path) -> None:
     (tmp_path / "below" / "base.toml").write_text(
         '[workload]\npath = "trace.csv"\n[system]\ndevice = "g2"\nscheduler = "sptf"\n'
     )

@@ -30,7 +30,7 @@ def made(**changes: Any) -> dict[str, Any]:
     return {**drawn(), "system": {"device": design("g2", overrides=changes).device()}}
 
 
-def test_a_drawing_is_the_device_that_the_design_makes() -> None:
+def test_drawing_in_a_scenario_equals_its_designed_device() -> None:
     for changes in ({}, {"bit_nm": 30}, {"sleds": 2, "actuator_mn": 50.0}):
         sets = {f"device.drawing.{key}": value for key, value in changes.items()}
         assert resolve(drawn(), sets) == resolve(made(**changes))
@@ -39,7 +39,7 @@ def test_a_drawing_is_the_device_that_the_design_makes() -> None:
     assert sledsim.run(drawn({"bit_nm": 30})).to_json() == sledsim.run(made(bit_nm=30)).to_json()
 
 
-def test_what_stands_beside_a_drawing_counts_more() -> None:
+def test_keys_beside_a_drawing_take_precedence() -> None:
     values = resolve(drawn(settle_constants=0.25), ["device.bit_rate_kbit_s=500"]).values["system"]["device"]
     assert (values["settle_constants"], values["bit_rate_kbit_s"]) == (0.25, 500)
     others = resolve(drawn()).values["system"]["device"]
@@ -47,7 +47,7 @@ def test_what_stands_beside_a_drawing_counts_more() -> None:
     assert "drawing" not in values
 
 
-def test_a_setting_puts_a_drawing_in_the_place_of_a_name_and_the_other_way_round() -> None:
+def test_settings_replace_names_by_drawings_and_back() -> None:
     named = {**drawn(), "system": {"device": "g1"}}
     assert resolve(named, ["device.drawing=g2", "device.drawing.bit_nm=30"]) == resolve(made(bit_nm=30))
     assert resolve(drawn(), ["device.name=g1"]) == resolve(named)
@@ -63,7 +63,7 @@ def test_typed_classes_have_drawings() -> None:
     assert resolve(scenario) == resolve(made(bit_nm=30))
 
 
-def test_drawings_lie_below_components_and_cross_to_other_processes() -> None:
+def test_drawings_work_in_components_and_other_processes() -> None:
     mirror = {"kind": "mirror", "members": [drawn()["system"], {"device": {"drawing": {"bit_nm": 30}}}]}
     found = resolve({**drawn(), "system": mirror})
     members = [each["system"]["device"]["bit_nm"] for each in found.values["system"]["members"]]
@@ -71,7 +71,7 @@ def test_drawings_lie_below_components_and_cross_to_other_processes() -> None:
     assert pickle.loads(pickle.dumps(found)) == found
 
 
-def test_a_file_is_named_from_the_scenarios_folder(tmp_path: Path) -> None:
+def test_drawing_files_are_relative_to_the_scenario(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text('drawing = "g2"\nbit_nm = "0.03 um"\n')
     scenario = tmp_path / "scenario.toml"
     scenario.write_text('workload.arrival = { kind = "poisson", rate_per_s = 300.0 }\nworkload.read_fraction = 0.67\n'
@@ -98,7 +98,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("setting", "key", "says"), WRONG)
-def test_what_is_wrong_is_told_by_the_users_path(setting: str, key: str | None, says: str) -> None:
+def test_errors_have_the_path_in_the_scenario(setting: str, key: str | None, says: str) -> None:
     with pytest.raises(ScenarioError) as raised:
         resolve(drawn(), [setting])
     assert says in str(raised.value)
@@ -111,7 +111,7 @@ def test_a_name_and_a_drawing_contradict_each_other() -> None:
         resolve(drawn(name="g2"))
 
 
-def test_a_sweep_over_a_drawing_is_the_runs_of_its_devices(tmp_path: Path) -> None:
+def test_sweep_over_a_drawing_equals_runs_of_its_devices(tmp_path: Path) -> None:
     over = Sweep(drawn(), {"device.drawing.bit_nm": WIDTHS, "device.drawing.sleds": [1, 2]}, replications=2)
     devices = [
         design("g2", overrides={"bit_nm": width, "sleds": sleds}).device() for width in WIDTHS for sleds in (1, 2)
@@ -124,12 +124,14 @@ def test_a_sweep_over_a_drawing_is_the_runs_of_its_devices(tmp_path: Path) -> No
     report = run_sweep(one_by_one, tmp_path / "made.sweep")
     assert not report.failed
     rows = [results(tmp_path / name).rows() for name in ("drawn.sweep", "made.sweep")]
-    told = [[{key: row[key] for key in row if key.startswith(("response", "energy"))} for row in each] for each in rows]
-    assert told[0] == told[1]
+    metrics = [
+        [{key: row[key] for key in row if key.startswith(("response", "energy"))} for row in each] for each in rows
+    ]
+    assert metrics[0] == metrics[1]
 
 
 @pytest.mark.parametrize("key", ["actuator_mn", "bit_nm", "access_mm_s", "spring_n_m"])
-def test_the_table_of_what_moves_what_agrees_with_a_sweep(key: str) -> None:
+def test_sensitivities_agree_with_a_sweep(key: str) -> None:
     here = getattr(design("g2").drawing, key)
     over = Sweep(drawn(), {f"device.drawing.{key}": [0.9 * here, here, 1.1 * here]})
     low, middle, high = (over.base.resolve(over.settings(task)).values["system"]["device"] for task in over.tasks())
@@ -147,7 +149,7 @@ def test_the_table_of_what_moves_what_agrees_with_a_sweep(key: str) -> None:
     assert moved["settle_ms"] != 0 or key == "access_mm_s"
 
 
-def test_an_impossible_drawing_is_told_before_a_sweep_begins_and_fails_an_evaluation_in_words(tmp_path: Path) -> None:
+def test_impossible_drawings_are_refused_before_a_sweep_and_fail_evaluations(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match="leaves no sled") as raised:
         Sweep(drawn(), {"device.drawing.frame_mm": [1.0, 9.0]}).check()
     assert raised.value.path == "axes.device.drawing.frame_mm.1"
@@ -159,14 +161,14 @@ def test_an_impossible_drawing_is_told_before_a_sweep_begins_and_fails_an_evalua
     assert "leaves no sled" in str(wrong.error)
 
 
-def test_an_interrupted_sweep_goes_on(tmp_path: Path) -> None:
+def test_interrupted_sweeps_continue(tmp_path: Path) -> None:
     store = tmp_path / "drawn.sweep"
     run_sweep(Sweep(drawn(), {"device.drawing.bit_nm": WIDTHS[:2]}), store)
     report = run_sweep(Sweep(drawn(), {"device.drawing.bit_nm": WIDTHS}), store)
     assert (report.done, report.skipped) == (1, 2)
 
 
-def test_a_search_finds_the_drawing_that_is_known_to_be_best(tmp_path: Path) -> None:
+def test_search_finds_the_known_best_drawing(tmp_path: Path) -> None:
     forces = [30, 40, 50, 60]
     means = {each: sledsim.run(made(actuator_mn=each))["response"]["mean_ms"] for each in forces}
     # A stronger actuator shortens every move.

@@ -27,7 +27,7 @@ def test_the_demerit_is_the_distance_between_quantiles() -> None:
     assert demerit_ms(measured, np.array([1.0, 2.0, 3.0, 6.0])) == pytest.approx(1.0)
 
 
-def test_every_request_stands_beside_what_was_measured(disk_file: Path, measured_file: Path) -> None:
+def test_requests_are_paired_with_measured_times(disk_file: Path, measured_file: Path) -> None:
     found = sledsim.studies.validate_drive(disk_file, measured_file)
     lines = [line.split() for line in measured_file.read_text().splitlines()]
     columns = found.columns
@@ -81,7 +81,7 @@ def test_it_can_be_shown_written_and_drawn(disk_file: Path, measured_file: Path,
         assert (tmp_path / f"picture.{suffix}").stat().st_size > 1000
 
 
-def test_values_can_be_replaced_and_devices_given_otherwise(disk_file: Path, measured_file: Path) -> None:
+def test_values_and_devices_can_be_replaced(disk_file: Path, measured_file: Path) -> None:
     slower = sledsim.studies.validate_drive(disk_file, measured_file, overrides=["device.rotation_rpm=3000"])
     as_it_is = sledsim.studies.validate_drive({"name": str(disk_file)}, measured_file)
     assert slower.agreement.modelled_mean_ms > as_it_is.agreement.modelled_mean_ms
@@ -141,7 +141,7 @@ def test_a_wrong_drive_is_an_error(
     assert "did you mean" in found.err
 
 
-def test_bad_records_can_be_passed_over(disk_file: Path, tmp_path: Path) -> None:
+def test_bad_records_can_be_skipped(disk_file: Path, tmp_path: Path) -> None:
     path = tmp_path / "some.trace"
     path.write_text("R Hit 0 4 1.0 2.0\nR Hit x 4 1.0 2.0\nW Hit 8 4 1.0 2.0\n")
     found = sledsim.studies.validate_drive(disk_file, path, skip_bad=1)
@@ -150,7 +150,7 @@ def test_bad_records_can_be_passed_over(disk_file: Path, tmp_path: Path) -> None
         sledsim.studies.validate_drive(disk_file, path)
 
 
-def test_a_trace_shows_what_was_measured(sledsim_cli: Callable[..., Outcome], measured_file: Path) -> None:
+def test_traces_show_measured_times(sledsim_cli: Callable[..., Outcome], measured_file: Path) -> None:
     head = sledsim.traces.open_trace(measured_file).head(2)
     assert head["service_ns"].tolist() == [8_000_500, 8_100_500]
     assert head["gap_ns"].tolist() == [0, 1_000_000]

@@ -35,7 +35,7 @@ def test_the_replay_example_serves_its_trace() -> None:
     assert sledsim.run(EXAMPLES / "replay.toml").requests.completed == records
 
 
-def test_the_power_example_has_something_for_every_strategy() -> None:
+def test_the_power_example_saves_energy_with_every_strategy() -> None:
     rows = {row["name"]: row for row in sledsim.power(EXAMPLES / "power.toml").rows()}
     for name in ("merging", "subsector"):
         assert rows[name]["servicing_j"] < rows["base"]["servicing_j"]
@@ -53,7 +53,7 @@ def test_the_notebook(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("*.html"))) == 4
 
 
-def test_only_equivalent_blocks_are_quick_both_ways() -> None:
+def test_only_equivalent_blocks_are_fast_by_rows_and_columns() -> None:
     command = [sys.executable, str(PROGRAMS / "relation.py"), "--records", "300000"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr

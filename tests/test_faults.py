@@ -54,7 +54,7 @@ def document(**changed: Any) -> dict[str, Any]:
         ({"system": {"kind": "partition", "child": "g2", "bytes": 100}}, "misfit", "system.bytes", 100, None, None),
     ],
 )
-def test_an_error_has_what_its_sentence_says(
+def test_error_attributes_match_the_message(
     changed: dict[str, Any], kind: str, path: str, value: Any, allowed: Any, suggestion: str | None
 ) -> None:
     with pytest.raises(ScenarioError) as caught:
@@ -73,7 +73,7 @@ def test_an_error_has_what_its_sentence_says(
     assert suggestion is None or f'did you mean "{suggestion}"?' in str(error)
 
 
-def test_all_faults_come_at_once_and_survive_a_journey() -> None:
+def test_all_faults_are_reported_and_survive_pickling() -> None:
     with pytest.raises(ScenarioError) as caught:
         sledsim.run(document(sead=1, run={"requests": "many"}, system={"device": "g22"}))
     error = caught.value
@@ -83,7 +83,7 @@ def test_all_faults_come_at_once_and_survive_a_journey() -> None:
     assert (again.faults, again.path, str(again)) == (error.faults, error.path, str(error))
 
 
-def test_a_file_and_its_line_are_told(tmp_path: Path) -> None:
+def test_errors_have_file_and_line(tmp_path: Path) -> None:
     file = tmp_path / "own.toml"
     file.write_text("seed = 1\nrun = = 2\n")
     with pytest.raises(ScenarioError) as caught:
@@ -91,14 +91,14 @@ def test_a_file_and_its_line_are_told(tmp_path: Path) -> None:
     assert (caught.value.kind, caught.value.file, caught.value.line) == ("notation", str(file), 2)
     trace = tmp_path / "bad.csv"
     trace.write_text(f"{HEADER}0,0,0,512,R\n1,0,0,none,R\n")
-    with pytest.raises(TraceError) as told:
+    with pytest.raises(TraceError) as raised:
         list(sledsim.traces.open_trace(trace))
-    error = told.value
+    error = raised.value
     assert (error.kind, error.file, error.line, error.field) == ("record", str(trace), 3, "length")
     assert error.value == '"none"'
 
 
-def test_errors_of_python_alone_have_the_attributes_too() -> None:
+def test_python_only_errors_have_the_attributes() -> None:
     assert (RunError("words").path, RunError("words").faults) == (None, ())
 
 
@@ -121,7 +121,7 @@ def test_errors_of_python_alone_have_the_attributes_too() -> None:
         (lambda: sledsim.Device("g2").plot("cruve"), "unknown-name", "kind", "cruve", "curve"),
     ],
 )
-def test_errors_made_in_python_are_data_too(
+def test_errors_raised_in_python_have_attributes(
     wrongly: Callable[[], object], kind: str, path: str | None, value: Any, suggestion: str | None
 ) -> None:
     with pytest.raises(sledsim.SledsimError) as caught:
@@ -221,7 +221,7 @@ def test_errors_made_in_python_are_data_too(
         (lambda: sledsim.replay("none.csv", "none:A"), "unreadable", "device", "none:A", "no module none"),
     ],
 )
-def test_arguments_are_told_as_arguments(
+def test_errors_name_python_arguments(
     wrongly: Callable[[], object], kind: str, path: str, value: Any, begins: str
 ) -> None:
     with pytest.raises(sledsim.SledsimError) as caught:
@@ -232,16 +232,16 @@ def test_arguments_are_told_as_arguments(
     assert str(error).startswith(begins)
 
 
-def test_arguments_of_a_replay_are_told_and_offered_in_words_of_python(tmp_path: Path) -> None:
+def test_errors_of_replay_name_and_suggest_python_arguments(tmp_path: Path) -> None:
     trace = tmp_path / "bad.csv"
     trace.write_text(f"{HEADER}0,0,0,none,R\n")
     with pytest.raises(ScenarioError) as caught:
         sledsim.replay(trace, device="g22", fit="scal")
     assert [(fault.path, fault.file) for fault in caught.value.faults] == [("device", None), ("fit", None)]
     trace.write_text(f"{HEADER}0,0,0,none,R\n0,0,0,512,R\n")
-    with pytest.raises(TraceError, match=r"give skip_bad = 1, which leaves out 1 of 2 records$") as told:
+    with pytest.raises(TraceError, match=r"give skip_bad = 1, which leaves out 1 of 2 records$") as raised:
         sledsim.replay(trace)
-    assert (told.value.file, told.value.line) == (str(trace), 2)
+    assert (raised.value.file, raised.value.line) == (str(trace), 2)
     # What a setting says is wrong in the scenario, and what a file says in that.
     with pytest.raises(ScenarioError) as caught:
         sledsim.replay(trace, overrides=["workload.fit=scal"])
@@ -254,7 +254,7 @@ def test_arguments_of_a_replay_are_told_and_offered_in_words_of_python(tmp_path:
         assert (caught.value.path, caught.value.file, caught.value.line) == ("values.bit_nm", str(own), 3)
 
 
-def test_a_run_that_fails_in_a_replay_keeps_what_it_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_replays_keep_partial_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     policy = "class Mine(Policy):\n    def pick(self, now_ns, pending):\n        return 0 // (now_ns < 1_000_000)\n"
     (tmp_path / "mine.py").write_text(f"from sledsim.schedulers import Policy\n{policy}")
@@ -272,7 +272,7 @@ def test_a_missing_file_suggests_the_nearest(tmp_path: Path) -> None:
     assert caught.value.file == caught.value.value == str(tmp_path / "smal.csv")
 
 
-def test_typed_classes_tell_all_their_faults() -> None:
+def test_typed_classes_report_all_faults() -> None:
     def faults_of(kind: type, **keys: Any) -> list[tuple[str, str | None, Any, str | None]]:
         with pytest.raises(ScenarioError) as caught:
             kind(**keys)
@@ -293,7 +293,7 @@ def test_typed_classes_tell_all_their_faults() -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "told"),
+    ("typed", "message"),
     [
         (["replay", "TRACE", "--fit", "bad"], '--fit "bad" is not known'),
         (["replay", "TRACE", "--time-scale", "-1"], "--time-scale -1 is out of range"),
@@ -308,16 +308,16 @@ def test_typed_classes_tell_all_their_faults() -> None:
     ],
 )
 def test_the_command_line_names_options(
-    sledsim_cli: Callable[..., Outcome], tmp_path: Path, typed: list[str], told: str
+    sledsim_cli: Callable[..., Outcome], tmp_path: Path, typed: list[str], message: str
 ) -> None:
     trace = tmp_path / "small.csv"
     trace.write_text(f"{HEADER}0,0,0,512,R\n1,0,512,512,R\n")
     outcome = sledsim_cli(*(trace if word == "TRACE" else word for word in typed))
     assert outcome.status == 2
-    assert outcome.err.startswith(f"error: {told}"), outcome.err
+    assert outcome.err.startswith(f"error: {message}"), outcome.err
 
 
-def test_the_command_line_tells_in_its_own_words(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+def test_the_command_line_suggests_its_options(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
     trace = tmp_path / "far.csv"
     trace.write_text(f"{HEADER}0,0,{1 << 49},512,R\n1,1,{1 << 50},512,R\n")
     scenario = document(workload={"path": str(trace)})
@@ -325,19 +325,19 @@ def test_the_command_line_tells_in_its_own_words(sledsim_cli: Callable[..., Outc
         sledsim.run(scenario)
     assert 'workload.fit = "wrap"' in str(caught.value)
     assert "--" not in str(caught.value)
-    told = sledsim_cli("replay", trace, "--device", "g2")
-    assert told.status == 2
-    assert "choose one device of the trace with --devices, or map addresses with --fit wrap or --fit scale" in told.err
+    shown = sledsim_cli("replay", trace, "--device", "g2")
+    assert shown.status == 2
+    assert "choose one device of the trace with --devices, or map addresses with --fit wrap or --fit scale" in shown.err
     (tmp_path / "it.json").write_text(json.dumps(scenario))
-    told = sledsim_cli("run", tmp_path / "it.json")
-    assert "--set workload.fit=wrap or --set workload.fit=scale" in told.err
-    told = sledsim_cli("run", tmp_path / "it.json", "--set", "sead=1", "--set", "run.requests=many")
-    assert told.err.startswith('error: --set sead=1: unknown key sead: did you mean "seed"?')
-    assert 'run.requests = "many" is of the wrong type' in told.err
+    shown = sledsim_cli("run", tmp_path / "it.json")
+    assert "--set workload.fit=wrap or --set workload.fit=scale" in shown.err
+    shown = sledsim_cli("run", tmp_path / "it.json", "--set", "sead=1", "--set", "run.requests=many")
+    assert shown.err.startswith('error: --set sead=1: unknown key sead: did you mean "seed"?')
+    assert 'run.requests = "many" is of the wrong type' in shown.err
     trace.write_text(f"{HEADER}0,0,0,none,R\n0,0,0,512,R\n")
-    told = sledsim_cli("trace", trace)
-    assert "give --skip-bad 1, which leaves out 1 of 2 records" in told.err
-    assert f"sledsim trace {trace} --skip-bad 1" in told.err
+    shown = sledsim_cli("trace", trace)
+    assert "give --skip-bad 1, which leaves out 1 of 2 records" in shown.err
+    assert f"sledsim trace {trace} --skip-bad 1" in shown.err
 
 
 def test_after_50_faults_the_others_are_counted() -> None:

@@ -42,7 +42,7 @@ def test_a_disk_flushes_what_it_has_reported() -> None:
     assert ends_ms(session) == [flushed]
 
 
-def test_a_sled_has_nothing_to_flush() -> None:
+def test_flush_of_a_sled_takes_no_time() -> None:
     session = sledsim.Session({"device": "g2"})
     session.submit(1_000, 8, read=False)
     session.flush()
@@ -76,7 +76,7 @@ def test_arrays_of_requests_hold_flushes_and_forced_writes() -> None:
     assert (log["blocks"] == np.where(log["flush"], 0, 8)).all()
 
 
-def test_a_read_has_nothing_to_force() -> None:
+def test_forced_reads_are_refused() -> None:
     session = sledsim.Session(DISK)
     with pytest.raises(sledsim.SledsimError, match="read = False"):
         session.submit(0, 8, fua=True)
@@ -85,7 +85,7 @@ def test_a_read_has_nothing_to_force() -> None:
     assert session.under_way == 0, "none of them was handed in"
 
 
-def test_results_count_flushes_apart(tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+def test_results_count_flushes_separately(tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
     path = tmp_path / "trace.csv"
     path.write_text(TRACE)
     shown = sledsim_cli("replay", path, "-d", "atlas10k", "--json")
@@ -103,7 +103,7 @@ def test_results_count_flushes_apart(tmp_path: Path, sledsim_cli: Callable[..., 
     assert '"flushes"' not in sledsim_cli("replay", path, "-d", "atlas10k", "--json").out
 
 
-def test_traces_keep_them_both_ways(tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+def test_traces_keep_flushes_and_forced_writes(tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
     path = tmp_path / "trace.csv"
     path.write_text(TRACE)
     trace = sledsim.traces.open_trace(path)
@@ -117,15 +117,15 @@ def test_traces_keep_them_both_ways(tmp_path: Path, sledsim_cli: Callable[..., O
         }
     assert (tmp_path / "again.csv").read_text() == TRACE
     assert trace.convert(tmp_path / "without", to="mqsim") == 2
-    told = sledsim_cli("trace", path, "--to", "mqsim", "-o", tmp_path / "without")
-    assert (told.status, told.out) == (0, "")
-    assert f"wrote {tmp_path / 'without'}: 2 records\n" in told.err
-    assert "note: 1 flush record left out: mqsim has none" in told.err
-    assert "note: 1 durable write written as ordinary writes" in told.err
+    result = sledsim_cli("trace", path, "--to", "mqsim", "-o", tmp_path / "without")
+    assert (result.status, result.out) == (0, "")
+    assert f"wrote {tmp_path / 'without'}: 2 records\n" in result.err
+    assert "note: 1 flush record left out: mqsim has none" in result.err
+    assert "note: 1 durable write written as ordinary writes" in result.err
     path.write_text("t_ns,device,offset_bytes,bytes,op\n0,0,0,0,F\n")
-    told = sledsim_cli("trace", path, "--to", "mqsim", "-o", tmp_path / "none")
-    assert told.status == 2
-    assert "the trace holds flushes alone, which mqsim can't hold: choose csv or parquet" in told.err
+    result = sledsim_cli("trace", path, "--to", "mqsim", "-o", tmp_path / "none")
+    assert result.status == 2
+    assert "the trace holds flushes alone, which mqsim can't hold: choose csv or parquet" in result.err
     assert not (tmp_path / "none").exists()
     path.write_text(TRACE)
     info = trace.info()

@@ -53,7 +53,7 @@ def test_polars_needs_no_pyarrow(results: Results, monkeypatch: pytest.MonkeyPat
     assert results.polars().height == 4
 
 
-def test_nested_values_are_columns_of_their_own() -> None:
+def test_nested_values_are_separate_columns() -> None:
     class Found(Plain):
         def to_dict(self) -> dict[str, Any]:
             return {"title": "x", "rows": [{"a": {"b": 1}, "c": [1, 2]}, {"a": {"b": None}, "d": True, "e": 0.5}]}

@@ -31,11 +31,11 @@ SEEDS = [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3))]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_what_is_read_is_refused_in_words_or_keeps_the_invariants(seed: int) -> None:
+def test_fuzzed_inputs_are_refused_or_keep_the_invariants(seed: int) -> None:
     tally = Tally()
     tried(cases(seed, 0, 1), tally, count=CASES)
-    told = [f"{finding.name} {finding.what}: {finding.detail[-1_500:]}" for finding in tally.findings]
-    assert not told, "\n".join(told[:5])
+    findings = [f"{finding.name} {finding.what}: {finding.detail[-1_500:]}" for finding in tally.findings]
+    assert not findings, "\n".join(findings[:5])
     assert tally.cases == CASES
     for name in NAMES:
         counts = {outcome: tally.by_door[name, outcome] for outcome in ("accepted", "refused")}
@@ -59,7 +59,7 @@ def deaf() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("deaf")
-def test_a_case_that_takes_long_is_ended_in_the_background_too() -> None:
+def test_slow_cases_are_ended_in_the_background() -> None:
     made = Worker()
     call = "sledsim.reliability.simulate(Path('examples/raid6.toml'), lifetimes=10**8)"
     outcome, finding = made.attempt("argument:0:0", packed({"device": "g2", "call": call}))
@@ -68,7 +68,7 @@ def test_a_case_that_takes_long_is_ended_in_the_background_too() -> None:
 
 
 @pytest.mark.parametrize("path", FINDINGS, ids=lambda path: path.stem)
-def test_what_was_found_is_mended(worker: Worker, path: Path) -> None:
+def test_earlier_findings_are_fixed(worker: Worker, path: Path) -> None:
     kept = json.loads(path.read_text())
     outcome, finding = worker.attempt(f"{kept['door']}:0:0", packed(kept["given"]))
     assert outcome in {"accepted", "refused"}, finding
@@ -105,7 +105,7 @@ GIVEN = [
 
 
 @pytest.mark.parametrize(("words", "path"), GIVEN, ids=lambda part: "-".join(part) if isinstance(part, tuple) else "")
-def test_each_command_does_what_it_is_for(words: tuple[str, ...], path: Path | None, tmp_path: Path) -> None:
+def test_fuzzed_commands_do_their_work(words: tuple[str, ...], path: Path | None, tmp_path: Path) -> None:
     given = [str(path) if word == command.FILE else word for word in (*words, *([command.FILE] if path else []))]
     assert Command().status(given, tmp_path) == 0
     for asked in command.OF_STORES if (tmp_path / "s").is_dir() else ():
@@ -113,7 +113,7 @@ def test_each_command_does_what_it_is_for(words: tuple[str, ...], path: Path | N
 
 
 @pytest.mark.parametrize("words", command.OF_NOWHERE, ids="-".join)
-def test_what_would_boot_or_serve_is_refused_first(words: tuple[str, ...], tmp_path: Path) -> None:
+def test_commands_that_boot_or_serve_are_refused_first(words: tuple[str, ...], tmp_path: Path) -> None:
     with pytest.raises(sledsim.SledsimError, match=r"no machine in|no such file|give a socket or a TCP address"):
         Command().status([*words], tmp_path)
     assert not list(tmp_path.iterdir())
@@ -145,9 +145,7 @@ def spent() -> Iterator[list[Worker]]:
 
 
 @pytest.mark.parametrize("call", WRONG)
-def test_the_watch_sees_each_way_of_going_wrong(
-    call: str, spent: list[Worker], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_kind_of_failure_is_detected(call: str, spent: list[Worker], monkeypatch: pytest.MonkeyPatch) -> None:
     # Less than it takes to make a billion places, more than other calls take.
     monkeypatch.setattr(campaign, "CASE_S", 1.5)
     watched = spent.pop() if spent else Worker()
@@ -197,7 +195,7 @@ LIES: dict[str, Callable[[dict[str, Any]], None]] = {
 
 
 @pytest.mark.parametrize("lie", LIES)
-def test_the_invariants_see_each_lie(lie: str) -> None:
+def test_the_invariants_detect_each_wrong_result(lie: str) -> None:
     members = [{"count": 4, "device": "g2"}]
     workload = {"arrival": {"kind": "poisson", "rate_per_s": 300.0}, "read_fraction": 0.5}
     result = sledsim.run(
@@ -209,7 +207,7 @@ def test_the_invariants_see_each_lie(lie: str) -> None:
         invariants.check_result(result)
 
 
-def test_another_result_of_the_same_scenario_is_seen() -> None:
+def test_different_results_of_the_same_scenario_are_detected() -> None:
     workload = {"arrival": {"kind": "poisson", "rate_per_s": 300.0}}
     document = {"workload": workload, "system": {"device": "g2"}, "run": {"requests": 30}}
     one, other = sledsim.run(document), sledsim.run(document, overrides={"seed": 2})
@@ -218,7 +216,7 @@ def test_another_result_of_the_same_scenario_is_seen() -> None:
         invariants.same_again(one, other)
 
 
-def test_numbers_are_drawn_in_range_and_beyond() -> None:
+def test_numbers_are_drawn_in_and_out_of_range() -> None:
     from fuzzing.schemas import Drawing
 
     schema = {"type": "integer", "minimum": 3, "maximum": 9}

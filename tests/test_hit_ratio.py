@@ -64,7 +64,7 @@ def references_of(path: Path, page_bytes: int) -> list[tuple[int, int]]:
 @pytest.mark.parametrize(
     ("page_bytes", "requests"), [(1, 100), (512, 4000), (4096, 4000), (5000, 4000), pytest.param(1, 1500, marks=SLOW)]
 )
-def test_hits_are_those_of_a_plain_count(mixed_file: Path, page_bytes: int, requests: int) -> None:
+def test_hits_equal_a_plain_count(mixed_file: Path, page_bytes: int, requests: int) -> None:
     mixed_file.write_text("\n".join([*mixed_file.read_text().splitlines()[: 1 + requests], ""]))
     references = references_of(mixed_file, page_bytes)
     found = sledsim.studies.hit_ratio(mixed_file, pages=[10, 100, 100_000], page_bytes=page_bytes)
@@ -96,7 +96,7 @@ def test_parameters_are_part_of_a_policys_name(mixed_file: Path) -> None:
     assert found.ratio("slru:protected_share=0", 50) == found.ratio("lru", 50)
 
 
-def test_the_same_cache_is_tried_once(mixed_file: Path) -> None:
+def test_duplicate_caches_are_simulated_once(mixed_file: Path) -> None:
     assert len(sledsim.studies.hit_ratio(mixed_file, ["lru", "lru"], [5, 5]).caches) == 1
 
 
@@ -106,15 +106,15 @@ def test_parquet_traces(mixed_file: Path) -> None:
     assert columnar.caches == plain.caches
 
 
-def test_progress_is_told(mixed_file: Path) -> None:
-    told: list[tuple[int, int | None, float, float | None]] = []
-    sledsim.studies.hit_ratio(mixed_file, page_bytes=16, progress=lambda *now: told.append(now))
-    requests = [now[0] for now in told]
+def test_progress_is_reported(mixed_file: Path) -> None:
+    calls: list[tuple[int, int | None, float, float | None]] = []
+    sledsim.studies.hit_ratio(mixed_file, page_bytes=16, progress=lambda *now: calls.append(now))
+    requests = [now[0] for now in calls]
     assert requests == sorted(requests)
     assert requests[-1] == 4000
 
 
-def test_what_a_progress_function_raises_ends_the_count(mixed_file: Path) -> None:
+def test_error_of_the_progress_function_ends_the_count(mixed_file: Path) -> None:
     def refuse(*_: object) -> None:
         raise ValueError("enough")
 
@@ -139,14 +139,14 @@ def test_what_a_progress_function_raises_ends_the_count(mixed_file: Path) -> Non
         ("lru", 10, {"page_bytes": 0}, "page_bytes = 0"),
     ],
 )
-def test_what_is_wrong_is_named(
+def test_errors_name_the_invalid_value(
     trace_file: Path, policy: object, pages: object, options: dict[str, object], said: str
 ) -> None:
     with pytest.raises(ScenarioError, match=said.replace("(", r"\(")):
         sledsim.studies.hit_ratio(trace_file, policy, pages, **options)  # type: ignore[arg-type]
 
 
-def test_a_trace_that_cannot_be_read(tmp_path: Path, trace_file: Path) -> None:
+def test_unreadable_traces_are_refused(tmp_path: Path, trace_file: Path) -> None:
     with pytest.raises(TraceError, match="no such file"):
         sledsim.studies.hit_ratio(tmp_path / "none.csv")
     trace_file.write_text(trace_file.read_text() + "1,0,x,1,R\n")
@@ -155,7 +155,7 @@ def test_a_trace_that_cannot_be_read(tmp_path: Path, trace_file: Path) -> None:
     assert sledsim.studies.hit_ratio(trace_file, skip_bad=1).skipped == 1
 
 
-def test_a_cache_that_was_not_tried(trace_file: Path) -> None:
+def test_caches_that_were_not_simulated_are_errors(trace_file: Path) -> None:
     with pytest.raises(SledsimError, match="lru of 1000"):
         sledsim.studies.hit_ratio(trace_file).ratio("arc", 1000)
 
@@ -178,7 +178,7 @@ def test_json(sledsim_cli: Callable[..., Outcome], trace_file: Path) -> None:
     assert found["caches"][0]["policy"] == {"name": "lru"}
 
 
-def test_the_miss_ratio_curve_shows_what_was_not_hit(
+def test_the_miss_ratio_curve_shows_one_minus_the_hit_ratio(
     sledsim_cli: Callable[..., Outcome], trace_file: Path, tmp_path: Path
 ) -> None:
     picture = tmp_path / "misses.svg"
@@ -210,7 +210,7 @@ def test_the_miss_ratio_curve_shows_what_was_not_hit(
         (["--time-unit", "us"], "--time-unit: has no meaning for format csv"),
     ],
 )
-def test_wrong_arguments(
+def test_wrong_arguments_are_refused(
     sledsim_cli: Callable[..., Outcome], trace_file: Path, arguments: list[str], said: str
 ) -> None:
     done = sledsim_cli("hit-ratio", trace_file, *arguments)
@@ -218,9 +218,7 @@ def test_wrong_arguments(
     assert said in done.err
 
 
-def test_a_request_of_too_many_pages_says_which_option_counts_fewer(
-    sledsim_cli: Callable[..., Outcome], tmp_path: Path
-) -> None:
+def test_error_of_too_many_pages_suggests_the_option(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
     trace = tmp_path / "long.csv"
     trace.write_text("t_ns,device,offset_bytes,bytes,op\n0,0,0,8589934592000,R\n")
     done = sledsim_cli("hit-ratio", trace)

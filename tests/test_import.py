@@ -52,7 +52,7 @@ def drive(name: str) -> Path:
     return reference(f"drives/{name}/{name}.parv")
 
 
-def test_an_import_says_in_a_line_what_it_is(simple: Path) -> None:
+def test_imports_print_a_summary_line(simple: Path) -> None:
     found = sledsim.scenario.import_disksim(simple)
     assert repr(found).startswith("<DiskSimImport SD: simpledisk-constant, ")
     assert f"{len(found.notes)} parameters not carried over, {len(found.lost)} of which change results" in repr(found)
@@ -93,7 +93,7 @@ def test_without_a_file_to_write_the_text_is_printed(sledsim_cli: Callable[..., 
     assert found.out == sledsim.scenario.import_disksim(simple).device_file
 
 
-def test_the_python_door_gives_the_device_itself(simple: Path) -> None:
+def test_the_python_function_returns_the_device(simple: Path) -> None:
     found = sledsim.scenario.import_disksim(simple)
     assert (found.name, found.device["mechanism"], found.device["access_ms"]) == ("SD", "simpledisk-constant", 10.0)
     assert [(note.name, note.line) for note in found.lost] == [("Bulk sector transfer time", 6)]
@@ -119,7 +119,7 @@ def test_the_python_door_gives_the_device_itself(simple: Path) -> None:
         ("Print stats = 1", "Never disconnect = 1", 8, "second time"),
     ],
 )
-def test_what_is_wrong_is_an_error_with_its_place(
+def test_import_errors_have_their_place(
     sledsim_cli: Callable[..., Outcome], simple: Path, before: str, after: str, line: int, expected: str
 ) -> None:
     assert before in SIMPLE
@@ -130,7 +130,7 @@ def test_what_is_wrong_is_an_error_with_its_place(
     assert expected in found.err
 
 
-def test_files_that_are_none(sledsim_cli: Callable[..., Outcome], simple: Path, tmp_path: Path) -> None:
+def test_invalid_files_are_refused(sledsim_cli: Callable[..., Outcome], simple: Path, tmp_path: Path) -> None:
     for path in [tmp_path / "gone.parv", tmp_path]:
         found = sledsim_cli("import", path)
         assert found.status == 2
@@ -143,7 +143,7 @@ def test_files_that_are_none(sledsim_cli: Callable[..., Outcome], simple: Path, 
 
 
 @pytest.mark.parametrize("name", DRIVES)
-def test_drives_are_imported_whole(sledsim_cli: Callable[..., Outcome], tmp_path: Path, name: str) -> None:
+def test_drives_are_imported_completely(sledsim_cli: Callable[..., Outcome], tmp_path: Path, name: str) -> None:
     out = tmp_path / "run.toml"
     found = sledsim_cli("import", drive(name), "--scenario", "-o", out)
     assert found.status == 0
@@ -154,9 +154,7 @@ def test_drives_are_imported_whole(sledsim_cli: Callable[..., Outcome], tmp_path
     assert done.status == 0, done.err
 
 
-def test_a_scenario_that_lacks_what_decides_its_results_is_not_run_unasked(
-    sledsim_cli: Callable[..., Outcome], tmp_path: Path
-) -> None:
+def test_scenarios_with_missing_values_need_confirmation(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
     for probability, decides in ((1.0, False), (0.3, True)):
         folder = tmp_path / str(probability)
         shutil.copytree(drive("st41601n").parent, folder)
@@ -188,7 +186,7 @@ def test_a_scenario_that_lacks_what_decides_its_results_is_not_run_unasked(
 def test_a_long_word_is_not_repeated(tmp_path: Path, sledsim_cli: Callable[..., Outcome], text: str) -> None:
     file = tmp_path / "long.parv"
     file.write_text(text.format("x" * 100_000))
-    told = sledsim_cli("import", file)
-    assert told.status == 2
-    assert "a word of 100000 bytes: expected a parameter file" in told.err
-    assert len(told.err) < 500
+    result = sledsim_cli("import", file)
+    assert result.status == 2
+    assert "a word of 100000 bytes: expected a parameter file" in result.err
+    assert len(result.err) < 500

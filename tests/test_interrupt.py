@@ -71,7 +71,7 @@ def test_simulated_lifetimes_are_interrupted() -> None:
     assert "Traceback" not in err
 
 
-def test_ctrl_c_while_the_scenario_is_awaited() -> None:
+def test_ctrl_c_while_the_scenario_is_read() -> None:
     with subprocess.Popen([*COMMAND, "run", "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         process.stdin.write("seed = 1")
@@ -174,7 +174,7 @@ def test_ctrl_c_in_a_progress_callback_keeps_the_result_so_far() -> None:
     assert found.lifetimes > 0
 
 
-def test_what_else_a_progress_callback_raises_is_passed_on() -> None:
+def test_errors_of_a_progress_callback_are_passed_on() -> None:
     def fail(*_: object) -> None:
         raise LookupError("as asked")
 

@@ -84,7 +84,7 @@ def scenario(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", ["log.parquet", "trace.csv", *size([], ["log.csv", "trace.csv.zst", "trace.parquet"])])
-def test_a_file_is_whole_or_what_it_was(
+def test_file_writes_are_atomic(
     scenario: Path, trace: Path, tmp_path: Path, request: pytest.FixtureRequest, name: str
 ) -> None:
     folder = tmp_path / "written"
@@ -112,7 +112,7 @@ def test_a_file_is_whole_or_what_it_was(
     assert contents(folder) == {name: whole}
 
 
-def test_a_report_is_made_whole_by_asking_again(tmp_path: Path) -> None:
+def test_rerun_completes_a_report(tmp_path: Path) -> None:
     command: list[str | Path] = [*COMMAND, "reproduce", "griffin1999.settle-time", "--report"]
     subprocess.run(list(map(str, [*command, tmp_path / "undisturbed"])), check=True, capture_output=True)
     undisturbed = contents(tmp_path / "undisturbed")
@@ -127,7 +127,7 @@ def test_a_report_is_made_whole_by_asking_again(tmp_path: Path) -> None:
     assert contents(report) == undisturbed
 
 
-def test_a_search_goes_on_to_the_same_end(tmp_path: Path) -> None:
+def test_continued_search_gives_the_same_result(tmp_path: Path) -> None:
     search: dict[str, Any] = {
         "scenario": {
             "workload": {"arrival": {"kind": "poisson", "rate_per_s": 300}},

@@ -48,7 +48,7 @@ for number in map(int, sys.argv[1:]):
 """
 
 
-def test_every_limit_stands_on_the_page() -> None:
+def test_every_limit_is_documented() -> None:
     page = filled((DOCS / "reference" / "scenario.md").read_text(encoding="utf-8"))
     for name, most, *_ in _core.limits():
         assert f"| {name} | {most:,} |" in page
@@ -136,7 +136,7 @@ def test_a_request_of_too_many_blocks_is_refused_by_a_device_and_fails_in_a_run(
         assert f"3 requests failed: more than {most} blocks" in result["run"]["note"]
 
 
-def test_figures_of_a_device_of_tiny_blocks_take_little_room() -> None:
+def test_figures_of_a_device_with_tiny_blocks_take_little_memory() -> None:
     """Twenty of its cylinders hold more blocks than fit into memory with the sled's way over each."""
     device = sledsim.Device("g2", bit_nm=2.0, active_tips=2, block_bytes=8, tip_sector_bytes=8, layout="simple")
     assert 20 * device.tracks * device.rows * device.blocks_per_row > 2**24
@@ -146,7 +146,7 @@ def test_figures_of_a_device_of_tiny_blocks_take_little_room() -> None:
     assert 80 / 90 * 71 / 72 < share < 80 / 90
 
 
-def test_no_small_system_whose_members_fail_hangs() -> None:
+def test_small_systems_with_failed_members_never_hang() -> None:
     count = size(60, 760)
     numbers = [str(number) for number in range(count)]
     tools = Path(__file__).parents[1] / "tools"
@@ -165,7 +165,7 @@ def test_no_small_system_whose_members_fail_hangs() -> None:
 
 
 @pytest.mark.parametrize("document", ['base = "pipe"\n', '[system]\ndevice = "pipe"\n'])
-def test_a_pipe_that_a_scenario_names_is_not_waited_for(
+def test_pipes_named_by_a_scenario_do_not_block(
     tmp_path: Path, document: str, sledsim_cli: Callable[..., Outcome]
 ) -> None:
     os.mkfifo(tmp_path / "pipe.toml")
@@ -175,9 +175,7 @@ def test_a_pipe_that_a_scenario_names_is_not_waited_for(
     assert (found.status, "it is not a regular file" in found.err) == (2, True), found.err
 
 
-def test_a_pipe_in_the_place_of_a_scenario_is_not_waited_for(
-    tmp_path: Path, sledsim_cli: Callable[..., Outcome]
-) -> None:
+def test_pipe_as_a_scenario_does_not_block(tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
     os.mkfifo(tmp_path / "s.toml")
     found = sledsim_cli("check", tmp_path / "s.toml")
     assert found.err == f"error: {tmp_path / 's.toml'}: a pipe: send it to standard input, and name - instead\n"

@@ -77,7 +77,7 @@ def test_a_processor_is_as_fast_as_asked(cpu: float, shift: int, dilation: float
         ({"read_ahead_kib": -1}, "read_ahead_kib", "out-of-range"),
     ],
 )
-def test_a_guest_that_cannot_be_is_refused(given: dict[str, Any], path: str, kind: str) -> None:
+def test_invalid_guests_are_refused(given: dict[str, Any], path: str, kind: str) -> None:
     with pytest.raises(SledsimError) as refused:
         Guest(**given)
     [fault] = refused.value.faults
@@ -115,14 +115,14 @@ def test_each_program_has_its_command_and_files(machine: Path, tmp_path: Path) -
         ("command", {"command": "ls", "files": ["nothing"]}, "no such file"),
     ],
 )
-def test_a_program_that_cannot_be_is_refused(machine: Path, name: str, options: dict[str, Any], says: str) -> None:
+def test_invalid_programs_are_refused(machine: Path, name: str, options: dict[str, Any], says: str) -> None:
     made = Assembled(machine, json.loads((machine / "contents.json").read_text()))
     with pytest.raises(SledsimError) as refused:
         program(name, lambda: made, **options)
     assert says in str(refused.value)
 
 
-def test_where_there_is_no_machine_it_is_said_how_to_make_one(
+def test_missing_machine_error_says_how_to_make_one(
     sledsim_cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SLEDSIM_MACHINE", "nowhere")
@@ -134,7 +134,7 @@ def test_where_there_is_no_machine_it_is_said_how_to_make_one(
 
 
 @pytest.mark.parametrize("what", ["kernel", "a folder"])
-def test_a_machine_without_its_kernel_names_it_and_its_package(
+def test_error_of_a_missing_kernel_names_its_package(
     machine: Path, sledsim_cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     (machine / "kernel").unlink()
@@ -150,14 +150,14 @@ def test_a_machine_without_its_kernel_names_it_and_its_package(
     assert not is_there()
 
 
-def test_sources_are_the_same_each_time_and_named_once() -> None:
+def test_sources_are_reproducible_and_named_once() -> None:
     files = sources()
     assert files == sources()
     assert files != sources(2)
     assert 100_000 < sum(map(len, files.values())) < 300_000
 
 
-def test_what_is_browsed_is_the_same_each_time_and_fits_the_cache(machine: Path) -> None:
+def test_browsed_pages_are_reproducible_and_fit_the_cache(machine: Path) -> None:
     def find() -> Assembled:
         return Assembled(machine, json.loads((machine / "contents.json").read_text()))
 
@@ -183,7 +183,7 @@ def test_what_is_browsed_is_the_same_each_time_and_fits_the_cache(machine: Path)
     assert {f"web/pages/{name}" for name in looked_at | set(kept)} == set(asked.memory) - {"web/visits"}
 
 
-def test_pages_are_drawn_as_it_is_said() -> None:
+def test_page_choice_follows_the_documented_distribution() -> None:
     drawn = browsing(500, 20_000, 1 << 20, 400)
     assert drawn != browsing(500, 20_000, 1 << 20, 400, seed=2)
     sizes = sorted(drawn.sizes.values())
@@ -197,7 +197,7 @@ def test_pages_are_drawn_as_it_is_said() -> None:
     assert fmean(drawn.pauses_s) == pytest.approx(0.4, rel=0.05)
 
 
-def test_the_oldest_is_removed_until_what_is_kept_fits() -> None:
+def test_oldest_entries_are_evicted_until_the_rest_fits() -> None:
     cache, sizes = Cache(10), {"a": 4, "b": 4, "c": 4, "d": 11}
     cache.look("ab", sizes)
     cache.look("ac", sizes)
@@ -207,7 +207,7 @@ def test_the_oldest_is_removed_until_what_is_kept_fits() -> None:
     assert (list(cache.kept), cache.removed) == ([], 4)
 
 
-def test_the_way_to_the_server_is_told_where_the_kernels_ms_say_enough() -> None:
+def test_server_path_is_reported_where_kernel_milliseconds_suffice() -> None:
     rows = [{"op": letter, "response_ns": "500000"} for letter in ["R"] * 99 + ["W"] * 200]
     notes = {"synced_disk": "99 0 792 60 200 0 1600 110 0 0 0"}
     assert _path_us(rows, notes, Guest()) == pytest.approx(50), "of writes: 110 ms for 200"
@@ -216,7 +216,7 @@ def test_the_way_to_the_server_is_told_where_the_kernels_ms_say_enough() -> None
     assert _path_us(rows[:99], notes, Guest()) is None
 
 
-def test_what_a_guest_sends_becomes_times_a_trace_and_a_result(
+def test_guest_output_becomes_times_trace_and_result(
     machine: Path, emulated: Callable[..., None], tmp_path: Path
 ) -> None:
     emulated(WHOLE)
@@ -235,7 +235,7 @@ def test_what_a_guest_sends_becomes_times_a_trace_and_a_result(
     assert json.loads(found.to_json())["processor_ms"] == 80
 
 
-def test_times_are_the_devices_where_the_guests_clock_is_slower(machine: Path, emulated: Callable[..., None]) -> None:
+def test_device_times_are_used_where_the_guest_clock_is_slower(machine: Path, emulated: Callable[..., None]) -> None:
     emulated(WHOLE)
     found = run("g2", command="false", machine=machine, guest=Guest(cpu=2))
     assert (found.run_ms, found.user_ms, found.starts_s) == (100, 30, 0.25)
@@ -265,7 +265,7 @@ def test_systems_run_side_by_side(machine: Path, emulated: Callable[..., None]) 
         ),
     ],
 )
-def test_a_guest_that_fails_says_why(
+def test_error_of_a_failed_guest_has_the_reason(
     machine: Path, emulated: Callable[..., None], archive: bytes, status: int, says: str
 ) -> None:
     emulated(archive, console="Booting\nKernel panic - not syncing\n", status=status)
@@ -274,13 +274,13 @@ def test_a_guest_that_fails_says_why(
     assert says in str(failed.value)
 
 
-def test_a_guest_that_hangs_is_given_up(machine: Path, emulated: Callable[..., None]) -> None:
+def test_hanging_guests_time_out(machine: Path, emulated: Callable[..., None]) -> None:
     emulated(b"", console="waiting for ever\n", seconds=20)
     with pytest.raises(RunError, match=r"not done after 0\.2 s; the last of its console:\n  waiting for ever"):
         run("g2", "postmark", machine=machine, limit_s=0.2)
 
 
-def test_what_is_missing_is_named_with_what_brings_it(
+def test_missing_tools_are_named_with_their_package(
     machine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SLEDSIM_MACHINE", str(tmp_path / "nothing"))
@@ -292,13 +292,13 @@ def test_what_is_missing_is_named_with_what_brings_it(
         run("g2", "postmark")
 
 
-def test_an_archive_that_is_cut_off_is_none() -> None:
+def test_truncated_archives_are_refused() -> None:
     assert unpacked(WHOLE)["output"] == b"done\n"
     with pytest.raises((tarfile.TarError, EOFError)):
         unpacked(WHOLE[:-40])
 
 
-def test_the_command_tells_times_and_the_programs_status(
+def test_the_command_prints_times_and_exit_status(
     machine: Path, emulated: Callable[..., None], tmp_path: Path, sledsim_cli: Callable[..., Outcome]
 ) -> None:
     emulated(WHOLE)
@@ -327,7 +327,7 @@ def test_the_command_tells_times_and_the_programs_status(
         (("g9", "--program", "postmark"), "g9"),
     ],
 )
-def test_a_command_that_is_wrong_says_so(
+def test_wrong_commands_are_refused(
     machine: Path, sledsim_cli: Callable[..., Outcome], words: tuple[str, ...], says: str
 ) -> None:
     done = sledsim_cli("machine", "--machine", machine, *words)
@@ -336,7 +336,7 @@ def test_a_command_that_is_wrong_says_so(
     assert "Traceback" not in done.err
 
 
-def test_libraries_and_links_are_found_as_the_loader_finds_them(tmp_path: Path) -> None:
+def test_libraries_and_links_are_resolved_like_the_loader(tmp_path: Path) -> None:
     shell = Path("/bin/sh").resolve().read_bytes()
     if shell[:5] != b"\x7fELF\x02":
         pytest.skip("the shell is no program of 64 bits of ELF")

@@ -58,7 +58,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> MachineRuns:
     return run_each(SYSTEMS, "fio", job=job)
 
 
-def test_a_device_half_as_fast_is_waited_for_and_the_processor_does_the_same(found: MachineRuns) -> None:
+def test_slower_device_adds_only_waiting_time(found: MachineRuns) -> None:
     once, twice = found["once"], found["twice"]
     assert once.status == twice.status == 0
     # More interrupts of the timer come in a longer time, and nothing else.
@@ -68,7 +68,7 @@ def test_a_device_half_as_fast_is_waited_for_and_the_processor_does_the_same(fou
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_a_trace_of_a_guest_replays_to_what_the_guest_saw(found: MachineRuns, name: str) -> None:
+def test_replay_of_a_guest_trace_gives_the_times_of_the_guest(found: MachineRuns, name: str) -> None:
     run, session = found[name], Session(SYSTEMS[name])
     rows = list(csv.DictReader(io.StringIO(run.trace.decode())))
     assert [row["op"] for row in rows].count("R") >= READS
@@ -86,7 +86,7 @@ def test_a_trace_of_a_guest_replays_to_what_the_guest_saw(found: MachineRuns, na
     assert [ends[place] for place in sorted(ends)] == [int(row["due_ns"]) for row in rows]
 
 
-def test_fio_in_the_guest_sees_what_a_replay_simulates_and_a_constant_way(found: MachineRuns, tmp_path: Path) -> None:
+def test_fio_in_the_guest_measures_replay_time_plus_constant_overhead(found: MachineRuns, tmp_path: Path) -> None:
     ways_us = []
     for name, each in found.runs.items():
         assert each.fio is not None
@@ -111,14 +111,14 @@ def test_fio_in_the_guest_sees_what_a_replay_simulates_and_a_constant_way(found:
     assert max(ways_us) - min(ways_us) < WAYS_APART_US
 
 
-def test_a_replay_of_a_trace_stands_beside_what_the_guest_waited_for(found: MachineRuns) -> None:
+def test_replay_is_compared_with_waiting_times_of_the_guest(found: MachineRuns) -> None:
     for each in found.runs.values():
         simulated, recorded = each.result["reads"]["response"], each.result["recorded"]["reads"]
         # What is between them is the server's part of the way.
         assert 0 < 1e3 * (recorded["mean_ms"] - simulated["mean_ms"]) < MOST_WAY_US / 2
 
 
-def test_a_warm_machine_with_a_faster_processor_reads_nothing_again() -> None:
+def test_warm_machine_with_a_faster_processor_rereads_nothing() -> None:
     if not is_there():
         missing("no machine: it takes `make machine` and the package qemu-system-x86")
     guest = Guest(cache="warm", cpu=2)
@@ -132,7 +132,7 @@ def test_a_warm_machine_with_a_faster_processor_reads_nothing_again() -> None:
     assert found.processor_ms == pytest.approx(75 / 2, rel=0.2)
 
 
-def test_a_program_that_fails_brings_its_output_and_its_status_back() -> None:
+def test_failed_programs_return_output_and_status() -> None:
     if not is_there():
         missing("no machine: it takes `make machine` and the package qemu-system-x86")
     found = run(SYSTEMS["once"], command="echo said; echo wrong >&2; exit 3")
@@ -151,7 +151,7 @@ def test_a_guest_that_panics_ends_with_the_last_lines_of_its_console() -> None:
 BROWSED = {"pages": 20, "visits": 30, "cache_kib": 512, "pause_ms": 200}
 
 
-def test_a_browser_fetches_keeps_and_removes_as_it_should_and_each_time_the_same() -> None:
+def test_browser_cache_is_correct_and_reproducible() -> None:
     if not is_there():
         missing("no machine: it takes `make machine` and the package qemu-system-x86")
     drawn = browsing(**BROWSED)
@@ -180,7 +180,7 @@ TELLS = "grep /mnt /proc/mounts; cat /sys/block/nbd0/queue/read_ahead_kb; echo k
 @pytest.mark.parametrize(
     ("file_system", "mount", "read_ahead_kib"), [("ext2", "sync,noatime", 64), ("xfs", "noatime,wsync", 256)]
 )
-def test_a_file_system_is_the_one_that_was_asked_for(file_system: str, mount: str, read_ahead_kib: int) -> None:
+def test_the_requested_file_system_is_used(file_system: str, mount: str, read_ahead_kib: int) -> None:
     if not is_there():
         missing("no machine: it takes `make machine` and the package qemu-system-x86")
     guest = Guest(file_system=file_system, mount=mount, read_ahead_kib=read_ahead_kib)

@@ -38,17 +38,17 @@ LONG_S = 1_000
 
 def begun(folder: Path) -> list[int]:
     """Return the processes of the machines that have been begun."""
-    told = folder / "bin" / "ids"
-    return [int(line) for line in told.read_text().splitlines()] if told.exists() else []
+    ids = folder / "bin" / "ids"
+    return [int(line) for line in ids.read_text().splitlines()] if ids.exists() else []
 
 
 def runs(process: int) -> bool:
     """Tell whether a process is there, and has not ended."""
     try:
-        told = Path("/proc", str(process), "stat").read_text(encoding="utf-8")
+        stat = Path("/proc", str(process), "stat").read_text(encoding="utf-8")
     except (FileNotFoundError, ProcessLookupError):
         return False
-    return told.rpartition(")")[2].split()[0] not in "ZX"
+    return stat.rpartition(")")[2].split()[0] not in "ZX"
 
 
 @contextmanager
@@ -70,14 +70,14 @@ def machines(folder: Path, machine: Path, count: int, *more: str) -> Iterator[su
             os.kill(each, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("devices", [(), ("--device", "g1", "--device", "g3", "--threads", "2")])
-def test_a_command_that_is_told_to_end_leaves_no_machine_and_no_folder(
-    tmp_path: Path, machine: Path, told: signal.Signals, devices: tuple[str, ...]
+def test_terminated_commands_leave_no_machine_and_no_folder(
+    tmp_path: Path, machine: Path, sent: signal.Signals, devices: tuple[str, ...]
 ) -> None:
     with machines(tmp_path, machine, 2 if devices else 1, *devices) as process:
         assert all(map(runs, begun(tmp_path)))
-        process.send_signal(told)
+        process.send_signal(sent)
         _, err = process.communicate(timeout=PATIENCE_S)
         assert (process.returncode, err) == (130, b"error: interrupted\n")
         assert not any(map(runs, begun(tmp_path)))
@@ -85,14 +85,14 @@ def test_a_command_that_is_told_to_end_leaves_no_machine_and_no_folder(
 
 
 @pytest.mark.parametrize("devices", [(), ("--device", "g1", "--device", "g3", "--threads", "2")])
-def test_a_command_that_is_killed_leaves_no_machine(tmp_path: Path, machine: Path, devices: tuple[str, ...]) -> None:
+def test_killed_commands_leave_no_machine(tmp_path: Path, machine: Path, devices: tuple[str, ...]) -> None:
     with machines(tmp_path, machine, 2 if devices else 1, *devices) as process:
         process.kill()
         process.wait()
         assert in_time(lambda: not any(map(runs, begun(tmp_path))))
 
 
-def test_once_a_machine_has_failed_none_of_the_others_is_left(
+def test_failure_of_one_machine_ends_the_others(
     tmp_path: Path, machine: Path, emulated: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     emulated(b"", seconds=LONG_S)

@@ -54,9 +54,7 @@ def called(
     return call
 
 
-def test_a_link_lies_on_the_device_by_its_own_name_with_what_it_leads_to(
-    machine: Path, emulated: Callable[..., None], tmp_path: Path
-) -> None:
+def test_links_are_stored_with_their_targets(machine: Path, emulated: Callable[..., None], tmp_path: Path) -> None:
     emulated(WHOLE)
     (tmp_path / "a.db").write_bytes(b"rows")
     (tmp_path / "stock.db").symlink_to("a.db")
@@ -77,9 +75,7 @@ def test_a_link_lies_on_the_device_by_its_own_name_with_what_it_leads_to(
     assert found[f"{tmp_path.name}/a.db"] == (0o100644, b"rows")
 
 
-def test_names_of_any_bytes_lie_on_the_device_and_stand_in_commands(
-    machine: Path, emulated: Callable[..., None], tmp_path: Path
-) -> None:
+def test_file_names_may_have_any_bytes(machine: Path, emulated: Callable[..., None], tmp_path: Path) -> None:
     emulated(WHOLE)
     path = tmp_path / os.fsdecode(b"n\xff.db")
     path.write_bytes(b"rows")
@@ -112,12 +108,12 @@ def test_a_programs_own_files_are_not_replaced(
     )
 
 
-def test_more_objects_than_there_are_can_not_be_linked(called: Callable[..., Outcome]) -> None:
+def test_too_many_linked_objects_are_refused(called: Callable[..., Outcome]) -> None:
     assert called("--program", "link", "--size", "objects=2").err == "error: objects = 2: there are 1\n"
     assert called("--program", "link", "--size", "objects=1").status == 1
 
 
-def test_what_is_no_file_or_folder_is_refused_before_it_is_read(called: Callable[..., Outcome], tmp_path: Path) -> None:
+def test_special_files_are_refused_before_reading(called: Callable[..., Outcome], tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "tree" / "within").mkdir(parents=True)
     os.mkfifo(tmp_path / "tree" / "within" / "pipe")
@@ -134,9 +130,7 @@ def test_what_is_no_file_or_folder_is_refused_before_it_is_read(called: Callable
     assert done.err == f"error: {tmp_path / 'tree'}: a folder, not a file\n"
 
 
-def test_more_than_a_machine_has_room_for_is_refused_before_it_is_read(
-    called: Callable[..., Outcome], tmp_path: Path
-) -> None:
+def test_too_large_inputs_are_refused_before_reading(called: Callable[..., Outcome], tmp_path: Path) -> None:
     (tmp_path / "tree").mkdir()
     (tmp_path / "small").write_bytes(b"x")
     with (tmp_path / "tree" / "big").open("wb") as file:
@@ -145,7 +139,7 @@ def test_more_than_a_machine_has_room_for_is_refused_before_it_is_read(
     assert done.err.startswith(f"error: {tmp_path / 'tree' / 'big'}: with it there are more than 536,870,912 bytes")
 
 
-def test_folders_that_lie_too_deep_are_refused(called: Callable[..., Outcome], tmp_path: Path) -> None:
+def test_too_deep_folders_are_refused(called: Callable[..., Outcome], tmp_path: Path) -> None:
     deepest = tmp_path.joinpath("d", *(["d"] * MOST_DEPTH))
     deepest.mkdir(parents=True)
     assert called("--file", tmp_path / "d", "--", "ls").status == 1
@@ -154,7 +148,7 @@ def test_folders_that_lie_too_deep_are_refused(called: Callable[..., Outcome], t
     assert f"more than {MOST_DEPTH} folders lie in one another" in called("--file", tmp_path / "d", "--", "ls").err
 
 
-def test_a_trace_is_not_written_over_what_is_read(
+def test_traces_do_not_overwrite_inputs(
     called: Callable[..., Outcome], tmp_path: Path, machine: Path, disk_file: Path
 ) -> None:
     scenario, device, job, other = (tmp_path / name for name in ("s.toml", "mine.toml", "jobs.fio", "read.csv"))
@@ -186,9 +180,7 @@ def test_a_trace_is_not_written_over_what_is_read(
     assert (tmp_path / "t.csv").read_text().startswith("t_ns,")
 
 
-def test_a_trace_that_can_not_be_written_is_refused_before_the_run(
-    called: Callable[..., Outcome], tmp_path: Path
-) -> None:
+def test_unwritable_traces_are_refused_before_the_run(called: Callable[..., Outcome], tmp_path: Path) -> None:
     target = tmp_path / "nowhere" / "t.csv"
     assert called("--trace", target, "--", "ls").err == f"error: {target}: no folder {tmp_path / 'nowhere'}\n"
     assert called("--trace", tmp_path, "--", "ls").err == f"error: {tmp_path}: a folder, not a file\n"
@@ -208,7 +200,7 @@ def test_a_trace_that_can_not_be_written_is_refused_before_the_run(
         (("g2", "--file", "nothing", "--", "ls"), "error: nothing: no such file"),
     ],
 )
-def test_what_is_wrong_without_a_machine_is_told_without_one(
+def test_argument_errors_need_no_machine(
     sledsim_cli: Callable[..., Outcome], tmp_path: Path, words: tuple[str, ...], says: str
 ) -> None:
     done = sledsim_cli("machine", "--machine", tmp_path, *words)
@@ -225,7 +217,7 @@ def test_what_is_wrong_without_a_machine_is_told_without_one(
         (("--size", f"files={'9' * 5_000}"), f"--size files={'9' * 18}… is too large, a number of 5,000 digits"),
     ],
 )
-def test_what_is_given_twice_or_is_no_number_is_refused(
+def test_duplicate_and_non_numeric_options_are_refused(
     called: Callable[..., Outcome], words: tuple[str, ...], says: str
 ) -> None:
     assert called("--program", "postmark", *words).err == f"error: {says}\n"
@@ -241,7 +233,7 @@ def test_what_is_given_twice_or_is_no_number_is_refused(
         ({"packages": {}, "modules": [], "programs": {"base": []}}, "there is no postmark among its programs"),
     ],
 )
-def test_a_machine_that_is_not_whole_says_what_it_lacks(
+def test_incomplete_machines_name_missing_files(
     machine: Path, called: Callable[..., Outcome], contents: Any, lacks: str
 ) -> None:
     (machine / "contents.json").write_text(json.dumps(contents))
@@ -249,7 +241,7 @@ def test_a_machine_that_is_not_whole_says_what_it_lacks(
     assert done.err.startswith(f"error: --machine: the machine in {machine} is not whole, {lacks}: `make machine`")
 
 
-def test_packages_of_a_machine_that_is_not_whole_are_none(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_incomplete_machines_have_no_package_list(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (machine / "contents.json").write_text("{}")
     monkeypatch.setenv("SLEDSIM_MACHINE", str(machine))
     refused(packages, "is not whole, contents.json has no packages")
@@ -268,33 +260,33 @@ WRONG: list[tuple[str, Any]] = [
 
 
 @pytest.mark.parametrize(("name", "value"), WRONG)
-def test_an_argument_of_another_type_is_told(machine: Path, name: str, value: Any) -> None:
+def test_wrong_argument_types_are_refused(machine: Path, name: str, value: Any) -> None:
     options: dict[str, Any] = {"machine": machine, name: value}
     refused(lambda: run("g2", "fio", **options), name)
 
 
 @pytest.mark.parametrize("value", [5, None, [], np.array([1, 2])])
-def test_a_program_has_a_name(machine: Path, value: Any) -> None:
+def test_programs_need_a_name(machine: Path, value: Any) -> None:
     refused(lambda: run("g2", value, machine=machine), "is none of those there are")
 
 
 @pytest.mark.parametrize("value", [5, None, "", " \n", "ls\0x", b"ls", "ls \ud800"])
-def test_a_command_that_no_shell_can_be_given_is_told(machine: Path, value: Any) -> None:
+def test_invalid_guest_commands_are_refused(machine: Path, value: Any) -> None:
     refused(lambda: run("g2", command=value, machine=machine), "command")
 
 
 @pytest.mark.parametrize("value", [5, None, "", "a b", b"sync"])
-def test_options_of_a_mount_are_a_text(value: Any) -> None:
+def test_mount_options_must_be_text(value: Any) -> None:
     refused(lambda: Guest(mount=value), "mount", "is no list of options: dirsync,noatime")
 
 
 @pytest.mark.parametrize("options", [{"systems": 5}, {"systems": ["g2"]}, {"overrides": 5}, {"overrides": ["a"]}])
-def test_systems_and_their_settings_have_names(machine: Path, options: dict[str, Any]) -> None:
+def test_systems_and_settings_need_names(machine: Path, options: dict[str, Any]) -> None:
     given: dict[str, Any] = {"systems": {"g2": "g2"}, **options}
     refused(lambda: run_each(name="postmark", machine=machine, **given), *options)
 
 
-def test_all_systems_are_right_before_a_machine_boots(
+def test_all_systems_are_checked_before_a_machine_boots(
     machine: Path, emulated: Callable[..., None], tmp_path: Path
 ) -> None:
     emulated(WHOLE)

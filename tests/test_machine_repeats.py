@@ -39,7 +39,7 @@ def of(*found: Made) -> tuple[Any, tuple[str, ...]]:
     return result, result.row()
 
 
-def test_runs_that_are_the_same_are_equal() -> None:
+def test_equal_runs_are_equal() -> None:
     found, row = of(Made(), Made(), Made())
     assert found.equal()
     assert row == ("fio", "3", "1868.216", "1,023", "equal", "equal", "equal")
@@ -68,7 +68,7 @@ def test_runs_that_are_the_same_are_equal() -> None:
         ),
     ],
 )
-def test_what_differs_is_told(other: Made, equal: bool, says: tuple[str, ...]) -> None:
+def test_differences_between_runs_are_reported(other: Made, equal: bool, says: tuple[str, ...]) -> None:
     found, row = of(Made(), other)
     assert found.equal() == equal
     assert row[4:] == says
@@ -80,7 +80,7 @@ def test_every_program_is_run() -> None:
         assert set(sizes) == set(PROGRAMS[name].sizes)
 
 
-def test_without_a_machine_it_says_what_brings_it(
+def test_missing_machine_is_reported_with_its_remedy(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("SLEDSIM_MACHINE", "nowhere")
@@ -90,7 +90,7 @@ def test_without_a_machine_it_says_what_brings_it(
 
 
 @pytest.mark.slow
-def test_two_runs_of_a_program_are_equal_to_the_microsecond() -> None:
+def test_runs_of_a_program_repeat_to_the_microsecond() -> None:
     if not is_there():
         missing("no machine: it takes `make machine` and the package qemu-system-x86")
     # Two at a time: what the machine does beside a run is none of its business.

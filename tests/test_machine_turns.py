@@ -49,7 +49,7 @@ def threads(process: int) -> dict[str, int]:
     return {(task / "comm").read_text(encoding="utf-8").strip(): int(task.name) for task in tasks}
 
 
-def test_an_emulators_threads_share_a_processor_the_main_one_behind_the_guests() -> None:
+def test_main_thread_and_guest_thread_share_a_processor() -> None:
     chosen = max(os.sched_getaffinity(0))
     with emulator(PROCESSOR) as process:
         assert put_in_turn(process, chosen)
@@ -61,7 +61,7 @@ def test_an_emulators_threads_share_a_processor_the_main_one_behind_the_guests()
         assert os.sched_getaffinity(process) == os.sched_getaffinity(processor) == {chosen}
 
 
-def test_an_emulator_whose_processor_is_not_there_yet_is_left_as_it_is() -> None:
+def test_emulator_without_a_guest_thread_is_left_unchanged() -> None:
     with emulator("another") as process:
         assert not put_in_turn(process, 0)
         assert os.sched_getscheduler(process) == os.SCHED_OTHER
@@ -69,7 +69,7 @@ def test_an_emulator_whose_processor_is_not_there_yet_is_left_as_it_is() -> None
     assert not put_in_turn(process, 0)
 
 
-def test_where_turns_are_refused_an_emulator_goes_on_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_emulator_runs_unchanged_if_scheduling_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise PermissionError
 
@@ -80,7 +80,7 @@ def test_where_turns_are_refused_an_emulator_goes_on_as_it_was(monkeypatch: pyte
         assert os.sched_getaffinity(process) == os.sched_getaffinity(0)
 
 
-def test_no_two_machines_have_one_processor_and_one_too_many_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_machines_do_not_share_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     # Machines of other tests that run meanwhile have names of their own.
     monkeypatch.setattr(emulation, "TAKEN", f"\0sledsim-test-{os.getpid()}-{{}}")
     allowed = sorted(os.sched_getaffinity(0))

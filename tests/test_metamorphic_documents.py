@@ -52,7 +52,7 @@ def found(document: Any) -> str:
 
 
 @over
-def test_the_order_of_keys_and_the_notation_are_of_no_account(numbers: range, tmp_path: Path) -> None:
+def test_order_of_keys_and_notation_do_not_matter(numbers: range, tmp_path: Path) -> None:
     """Exact: a document is its values."""
     for scene in scenes(numbers, tmp_path):
         document = short(scene)
@@ -67,7 +67,7 @@ def test_the_order_of_keys_and_the_notation_are_of_no_account(numbers: range, tm
 
 
 @over
-def test_runs_know_nothing_of_each_other(numbers: range, tmp_path: Path) -> None:
+def test_runs_are_independent(numbers: range, tmp_path: Path) -> None:
     """Exact: two seeds one after the other, and the other way round, give each its own result."""
     for scene in scenes(numbers, tmp_path):
         document = short(scene)
@@ -94,7 +94,7 @@ def rows_of(store: Path) -> dict[str, dict[tuple[int, int], float]]:
 
 
 @over
-def test_threads_are_of_no_account(numbers: range, tmp_path: Path) -> None:
+def test_number_of_threads_does_not_matter(numbers: range, tmp_path: Path) -> None:
     """Exact: a run depends on its scenario alone."""
     sweep = sweep_of(numbers, tmp_path)
     for threads in (1, 2, 5):
@@ -107,7 +107,7 @@ def test_threads_are_of_no_account(numbers: range, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_clusters_are_of_no_account(tmp_path: Path) -> None:
+def test_cluster_runs_equal_local_runs(tmp_path: Path) -> None:
     """Exact: so it does in another process."""
     pytest.importorskip("distributed")
     sweep = sweep_of(range(200), tmp_path)

@@ -67,7 +67,7 @@ def around(drive: Table, kind: str) -> Table:
 
 @over
 @pytest.mark.parametrize("kind", ["stripe", "concat", "partition", "volumes", "volume", "slow", "fast"])
-def test_what_is_made_of_one_drive_is_that_drive(numbers: range, kind: str, tmp_path: Path) -> None:
+def test_arrays_of_one_drive_equal_the_drive(numbers: range, kind: str, tmp_path: Path) -> None:
     """Exact: requests go down as they are, whatever the device and the scheduler, and power is drawn alike."""
     for scene in scenes(numbers, tmp_path):
         drive = scene.sound(scene.plain_drive)
@@ -94,7 +94,7 @@ def distinct_lines(scene: Scene, count: int) -> Path:
 
 
 @over
-def test_a_cache_that_never_hits_is_its_child(numbers: range, tmp_path: Path) -> None:
+def test_cache_without_hits_equals_its_child(numbers: range, tmp_path: Path) -> None:
     """Exact: whole lines, none asked for twice, go down as they are, at once.
 
     A cache of few lines takes one request at a time: others wait for a line to be free.
@@ -111,7 +111,7 @@ def test_a_cache_that_never_hits_is_its_child(numbers: range, tmp_path: Path) ->
 
 
 @over
-def test_a_cache_of_everything_asks_its_child_once_for_each_line(numbers: range, tmp_path: Path) -> None:
+def test_cache_of_everything_reads_each_line_once(numbers: range, tmp_path: Path) -> None:
     """Exact: with room for all, a line is read the first time alone; afterwards it takes the time of the cache."""
     for scene in scenes(numbers, tmp_path):
         path = scene.trace(150, reach=800, blocks=LINE_BLOCKS, reads=1.0, gap_us=20_000)
@@ -156,7 +156,7 @@ def lru_hits(pages: list[int], size: int) -> int:
 
 
 @over
-def test_a_larger_lru_cache_holds_what_a_smaller_one_holds(numbers: range, tmp_path: Path) -> None:
+def test_lru_caches_have_the_inclusion_property(numbers: range, tmp_path: Path) -> None:
     """Exact: by inclusion, hits grow with the size; with room for all, every policy misses each page once."""
     for scene in scenes(numbers, tmp_path):
         path, pages = references(scene, 400)
@@ -173,7 +173,7 @@ def test_a_larger_lru_cache_holds_what_a_smaller_one_holds(numbers: range, tmp_p
 
 
 @over
-def test_a_ram_cache_hits_as_its_policy_does_by_itself(numbers: range, tmp_path: Path) -> None:
+def test_ram_cache_hit_ratio_equals_that_of_the_policy(numbers: range, tmp_path: Path) -> None:
     """Exact: one at a time, of a line each, a request is a reference."""
     for scene in scenes(numbers, tmp_path):
         path, _ = references(scene, 150)
@@ -205,7 +205,7 @@ def test_a_mirror_writes_everywhere_and_reads_once(numbers: range, tmp_path: Pat
 
 
 @over
-def test_parity_costs_what_the_arrays_say(numbers: range, tmp_path: Path) -> None:
+def test_parity_accesses_are_read_modify_write(numbers: range, tmp_path: Path) -> None:
     """Exact: a write within a unit is read-modify-write: for each parity two accesses more than for the data."""
     for scene in scenes(numbers, tmp_path):
         kind, parities = scene.random.choice([("raid4", 1), ("raid5", 1), ("raid6", 2)])

@@ -56,7 +56,7 @@ def round_system(scene: Scene, depth: int = 1) -> Table:
 
 
 @over
-def test_with_every_time_doubled_every_time_is_doubled(numbers: range, tmp_path: Path) -> None:
+def test_doubled_input_times_double_all_times(numbers: range, tmp_path: Path) -> None:
     """Exact: all times are whole microseconds, which integer nanoseconds double without rounding."""
     for scene in scenes(numbers, tmp_path):
         path = scene.trace(60)
@@ -104,7 +104,7 @@ def test_a_device_twice_as_fast_halves_every_phase(numbers: range, tmp_path: Pat
 
 
 @over
-def test_a_faster_server_makes_nobody_wait_longer(numbers: range, tmp_path: Path) -> None:
+def test_faster_server_never_increases_waiting(numbers: range, tmp_path: Path) -> None:
     """Exact, by Lindley's recursion: in the order of arrival, a completion is monotone in all services before it."""
     for scene in scenes(numbers, tmp_path):
         path = scene.trace(150, gap_us=scene.random.choice([200, 1_000]), blocks=8)
@@ -118,7 +118,7 @@ def test_a_faster_server_makes_nobody_wait_longer(numbers: range, tmp_path: Path
 
 
 @over
-def test_the_first_half_of_a_trace_does_not_know_of_the_second(numbers: range, tmp_path: Path) -> None:
+def test_first_half_of_a_trace_is_independent_of_the_second(numbers: range, tmp_path: Path) -> None:
     """Exact: what has completed when the second half begins completes alike without it, whatever the system."""
     kinds = [*random_scenarios.ARRAYS, "drive", "drive", "ram-cache", "mcd", "mwb", "volumes", "tiers", "nested"]
     for scene in scenes(numbers, tmp_path):
@@ -139,7 +139,7 @@ def test_the_first_half_of_a_trace_does_not_know_of_the_second(numbers: range, t
 
 
 @over
-def test_a_trace_that_begins_later_is_the_same_trace(numbers: range, tmp_path: Path) -> None:
+def test_shifted_traces_give_the_same_results(numbers: range, tmp_path: Path) -> None:
     """Exact: times count from the first record."""
     for scene in scenes(numbers, tmp_path):
         path = scene.trace(60)
@@ -153,7 +153,7 @@ def test_a_trace_that_begins_later_is_the_same_trace(numbers: range, tmp_path: P
 
 
 @over
-def test_a_warm_up_leaves_out_its_requests_and_changes_none(numbers: range, tmp_path: Path) -> None:
+def test_warm_up_excludes_requests_and_changes_none(numbers: range, tmp_path: Path) -> None:
     """Exact for the requests; means to the digits of a sum of doubles."""
     for scene in scenes(numbers, tmp_path):
         path = scene.trace(80)
@@ -168,7 +168,7 @@ def test_a_warm_up_leaves_out_its_requests_and_changes_none(numbers: range, tmp_
 
 
 @over
-def test_twice_the_power_is_twice_the_energy(numbers: range, tmp_path: Path) -> None:
+def test_doubled_power_doubles_energy(numbers: range, tmp_path: Path) -> None:
     """Exact: a double is doubled without rounding, and no decision rests on anything but ratios of powers."""
     for scene in scenes(numbers, tmp_path):
         names = [*random_scenarios.MEMS, "travelstar"]

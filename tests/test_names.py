@@ -88,9 +88,7 @@ def test_a_store_of_any_name_is_filled_and_read(sledsim_cli: Callable[..., Outco
 MARKUP = '</script><script>alert("1")</script><img src=x onerror=alert(1)> & \x1b[31m\u202e'
 
 
-def test_titles_are_text_wherever_they_are_shown(
-    sledsim_cli: Callable[..., Outcome], scenario_file: Path, tmp_path: Path
-) -> None:
+def test_titles_are_escaped(sledsim_cli: Callable[..., Outcome], scenario_file: Path, tmp_path: Path) -> None:
     sets = {"title": MARKUP, "run.requests": 50}
     result = sledsim.run(scenario_file, overrides=sets)
     assert result.summary["title"] == MARKUP
@@ -109,7 +107,7 @@ def test_titles_are_text_wherever_they_are_shown(
     assert "<script" not in "".join(table._repr_html_() for table in compared.tables())
 
 
-def test_pages_show_what_would_act_in_them() -> None:
+def test_pages_escape_markup() -> None:
     import altair
 
     table = Table([MARKUP], [[MARKUP]], title=MARKUP, notes=[MARKUP])
@@ -121,7 +119,7 @@ def test_pages_show_what_would_act_in_them() -> None:
         assert "onerror=alert(1)" in page
 
 
-def test_tables_show_what_would_act_on_a_terminal() -> None:
+def test_tables_escape_control_sequences() -> None:
     table = Table(["a\x1b[1m", "b"], [["x\x07\ny", "\x9b2J"]], title="t\u202e", notes=["n\x1b]0;title\x07"])
     for width in (None, 20):
         shown = "\n".join(line.text for line in table.lines(width))
@@ -131,7 +129,7 @@ def test_tables_show_what_would_act_on_a_terminal() -> None:
 
 
 @pytest.mark.parametrize("text", ["\ud800", "a\udcffb", "title=\udfff"])
-def test_halves_of_characters_are_refused(
+def test_lone_surrogates_are_refused(
     sledsim_cli: Callable[..., Outcome], scenario_file: Path, tmp_path: Path, text: str
 ) -> None:
     found = settled(sledsim_cli("run", scenario_file, "--set", f"title={text}"), 2)
@@ -154,7 +152,7 @@ def test_halves_of_characters_are_refused(
             load()
 
 
-def test_a_file_name_that_is_no_text_is_shown_with_escapes(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+def test_undecodable_file_names_are_shown_with_escapes(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
     path = tmp_path / "no\udcfftext.toml"
     path.write_text(TOML)
     settled(sledsim_cli("run", path, "--set", "run.requests=20"))

@@ -49,7 +49,7 @@ def test_a_result_shows_its_headline_and_every_figure(result: sledsim.Result) ->
     assert len(text) > len(shown(result.brief())) + 1000
 
 
-def test_results_side_by_side(result: sledsim.Result) -> None:
+def test_comparisons_are_shown_as_tables(result: sledsim.Result) -> None:
     assert "ratio" in shown(sledsim.compare({"one": result, "other": result}))
 
 
@@ -63,7 +63,7 @@ def test_a_section_shows_its_values(result: sledsim.Result) -> None:
     assert "and 400 more" in shown(long)
 
 
-def test_a_timeline_shows_states_and_draws_itself(result: sledsim.Result) -> None:
+def test_timelines_show_states_and_charts(result: sledsim.Result) -> None:
     timeline = result.timeline
     assert "state spans time (s) energy (J)" in shown(timeline)
     rows = {row[0]: float(row[3].replace(",", "")) for row in timeline.table().rows}
@@ -72,7 +72,7 @@ def test_a_timeline_shows_states_and_draws_itself(result: sledsim.Result) -> Non
 
 
 @pytest.mark.parametrize(("name", "fact"), [("g2", "access speed"), ("atlas10k", "capacity")])
-def test_a_device_shows_what_it_can_do(name: str, fact: str) -> None:
+def test_devices_show_their_figures(name: str, fact: str) -> None:
     text = shown(sledsim.Device(name))
     assert text.startswith(name)
     assert fact in text
@@ -110,7 +110,7 @@ def test_a_chosen_renderer_shows_charts() -> None:
         assert "application/json" in chart._repr_mimebundle_(None, None)[0]
 
 
-def test_a_picture_in_html_is_a_whole_page(result: sledsim.Result, tmp_path: Path) -> None:
+def test_html_pictures_are_complete_pages(result: sledsim.Result, tmp_path: Path) -> None:
     result.save_plot(tmp_path / "response.html")
     text = (tmp_path / "response.html").read_text(encoding="utf-8")
     head = text.partition("</head>")[0]

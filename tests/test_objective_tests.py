@@ -71,7 +71,7 @@ def test_a_disk_of_any_curve_can_be_fitted(base: str) -> None:
     assert mean_access_ms(fit.device, 4096) == fit.disk_ms == pytest.approx(fit.mems_ms, rel=0.002)
 
 
-def test_what_cannot_be_fitted_is_refused() -> None:
+def test_devices_that_cannot_be_fitted_are_refused() -> None:
     with pytest.raises(SledsimError, match="uberdisk is a disk drive: a disk is fitted to MEMS storage"):
         sledsim.studies.matched_disk("uberdisk")
     with pytest.raises(SledsimError, match="g3 is MEMS storage: it is a disk that is fitted"):
@@ -126,7 +126,7 @@ def test_sdf_is_more_specific_where_nothing_settles() -> None:
     assert unsettled.decisive.mean > settled.decisive.mean + RULE
 
 
-def test_sptf_is_no_more_specific_than_a_disk_makes_it() -> None:
+def test_sptf_is_not_specific() -> None:
     found = sledsim.studies.specificity("sptf", **FEW)
     assert found.verdict == "not specific"
     assert found.decisive.high < 0, "knowing the angle of the platters is worth more"
@@ -173,14 +173,14 @@ def test_energy_is_a_measure_of_merit() -> None:
         sledsim.studies.specificity(stopping, without=ready, **sampling)
 
 
-def test_nothing_can_be_saved_of_nothing() -> None:
+def test_zero_measures_have_no_gain() -> None:
     waits: dict[str, Any] = {"replications": 2, "requests": 50, "metric": "wait.mean_ms"}
     alone = {**READS, "workload": {"arrival": {"kind": "closed", "outstanding": 1}}}
     with pytest.raises(SledsimError, match="is 0 without the role"):
         sledsim.studies.merit(alone, without=alone, **waits)
 
 
-def test_a_disk_gets_nothing_that_only_sleds_do() -> None:
+def test_options_of_sleds_are_dropped_for_the_disk() -> None:
     system = {"device": "g2", "subsector": True, "spin_down": "immediate"}
     found = sledsim.studies.specificity({**READS, "system": system}, replications=2, requests=200)
     assert [case.device for case in found.cases] == ["g2", "uberdisk like g2"]
@@ -218,7 +218,7 @@ def test_the_rule_of_ten_percent(interval: Interval, specific: str, merit: str) 
     assert verdicts == {"specificity": specific, "merit": merit}
 
 
-def test_shares_are_written_with_digits_that_say_something() -> None:
+def test_shares_have_significant_digits() -> None:
     written = {0.1: "10.0 %", -0.0853: "-8.5 %", 0.0002: "0.02 %", -0.00012: "-0.012 %", 0: "0 %"}
     assert {share: percent(share) for share in written} == written
 
@@ -248,7 +248,7 @@ def test_shares_are_written_with_digits_that_say_something() -> None:
         (["FILE", "--without", "missing.toml"], ["missing.toml"]),
     ],
 )
-def test_wrong_roles(
+def test_wrong_roles_are_refused(
     sledsim_cli: Callable[..., Outcome], scenario_file: Path, arguments: list[str], words: list[str]
 ) -> None:
     given = [str(scenario_file) if each == "FILE" else each for each in arguments]
@@ -256,7 +256,7 @@ def test_wrong_roles(
         assert_refused(sledsim_cli("role-test", test, *given), *words)
 
 
-def test_what_only_one_of_the_tests_refuses(sledsim_cli: Callable[..., Outcome], scenario_file: Path) -> None:
+def test_each_test_refuses_its_own_invalid_arguments(sledsim_cli: Callable[..., Outcome], scenario_file: Path) -> None:
     assert_refused(
         sledsim_cli("role-test", "merit", scenario_file), "small.toml", "what is there without it", "--without"
     )

@@ -51,7 +51,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> SearchOutcome:
     return optimise(TWO_OBJECTIVES, tmp_path_factory.mktemp("search") / "store")
 
 
-def test_no_design_of_the_front_is_beaten_and_every_other_is(found: SearchOutcome) -> None:
+def test_the_front_has_exactly_the_pareto_optimal_designs(found: SearchOutcome) -> None:
     def beats(one: Any, other: Any) -> bool:
         (room, time_ms), (other_room, other_time_ms) = one.objectives, other.objectives
         return bool(room >= other_room and time_ms <= other_time_ms and one.objectives != other.objectives)
@@ -70,21 +70,21 @@ def test_the_front_keeps_the_constraints_and_some_designs_break_them(found: Sear
     assert any(not each.feasible for each in found.trials)
 
 
-def test_what_is_said_of_a_design_is_what_a_run_of_it_gives(found: SearchOutcome) -> None:
+def test_figures_of_a_design_equal_its_run(found: SearchOutcome) -> None:
     best = found.front[0]
     result = sledsim.run(BASE, overrides={**best.values, "seed": 1})
     device = sledsim.devices.MemsStorage("g2", overrides=best.values)
     assert best.objectives == (device.capacity_bytes / 1e9, result.response.mean_ms)
 
 
-def test_a_search_that_is_asked_again_runs_nothing_and_finds_the_same(found: SearchOutcome) -> None:
+def test_repeated_searches_run_nothing_and_find_the_same(found: SearchOutcome) -> None:
     before = runs_done(found.store)
     again = optimise(TWO_OBJECTIVES, found.store, threads=1)
     assert runs_done(found.store) == before == 24
     assert again.to_json() == found.to_json()
 
 
-def test_more_trials_go_on_where_fewer_ended(tmp_path: Path, found: SearchOutcome) -> None:
+def test_more_trials_continue_a_search(tmp_path: Path, found: SearchOutcome) -> None:
     short = optimise(TWO_OBJECTIVES, tmp_path / "store", trials=8)
     assert runs_done(tmp_path / "store") == 8
     longer = optimise(TWO_OBJECTIVES, tmp_path / "store")
@@ -103,7 +103,7 @@ def test_the_best_velocity_is_found_and_depends_on_the_acceleration(tmp_path: Pa
     assert acceleration > 700
 
 
-def test_the_page_shows_what_runs_give() -> None:
+def test_the_page_has_the_figures_of_its_runs() -> None:
     search = Search.load(EXAMPLES / "velocity.toml")
     page = (ROOT / "docs" / "how-to" / "optimise.md").read_text()
     header, *rows = re.findall(r"^\|.*(?:mm/s|m/s²) \|.*$|^\| [\d.]+ m/s².*$", page, re.M)
@@ -124,7 +124,7 @@ ACCELERATIONS = ("device.acceleration_x_m_s2", "device.acceleration_y_m_s2")
 
 
 @pytest.mark.parametrize("sampler", ["nsga2", "random"])
-def test_every_sampler_searches_and_goes_on(tmp_path: Path, sampler: str) -> None:
+def test_every_sampler_searches_and_continues(tmp_path: Path, sampler: str) -> None:
     search = {**TWO_OBJECTIVES, "sampler": sampler, "trials": 12}
     first = optimise(search, tmp_path / "store")
     again = optimise(search, tmp_path / "store")
@@ -139,7 +139,7 @@ def test_replications_have_the_same_seeds_for_every_design(tmp_path: Path) -> No
     assert len(rows) == 3
 
 
-def test_designs_that_cannot_be_run_are_told_and_counted(tmp_path: Path) -> None:
+def test_designs_that_fail_are_reported_and_counted(tmp_path: Path) -> None:
     # Requests for the last blocks of a device of 3.456 GB don't fit one whose sled is smaller.
     trace = tmp_path / "requests.csv"
     trace.write_text("time_s,lbn,blocks,op\n" + "".join(f"{i},{6_700_000 - i},8,r\n" for i in range(20)))
@@ -169,12 +169,12 @@ def test_a_search_in_which_nothing_can_run_ends_with_its_reason(
     ):
         file = tmp_path / "search.json"
         file.write_text(json.dumps({**search, "scenario": {"workload": workload, "system": {"device": "g2"}}}))
-        told = sledsim_cli("optimise", file, "--store", tmp_path / "s")
-        assert told.status == 2
-        assert said in told.err
+        result = sledsim_cli("optimise", file, "--store", tmp_path / "s")
+        assert result.status == 2
+        assert said in result.err
 
 
-def test_cost_is_the_sum_of_what_is_bought() -> None:
+def test_cost_is_the_sum_of_the_components() -> None:
     scenario = resolve(
         {
             **BASE,
@@ -194,7 +194,7 @@ def test_cost_is_the_sum_of_what_is_bought() -> None:
     assert quantity("streaming_bandwidth") == pytest.approx(3 * device.streaming_bandwidth_mb_s, rel=1e-12)
 
 
-def test_a_constraint_says_by_how_much_it_is_broken() -> None:
+def test_constraint_violations_have_a_size() -> None:
     both = Constraint("capacity", at_most=4.0, at_least=2.0)
     assert [both.excess(value) for value in (1.5, 3.0, 5.0)] == [0.5, -1.0, 1.0]
     assert str(both) == "2 ≤ capacity (GB) ≤ 4"
@@ -241,7 +241,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("changed", "message"), BAD, ids=[message[:30] for _, message in BAD])
-def test_what_is_wrong_is_said(tmp_path: Path, changed: dict[str, Any], message: str) -> None:
+def test_errors_name_key_and_remedy(tmp_path: Path, changed: dict[str, Any], message: str) -> None:
     with pytest.raises(sledsim.SledsimError, match=message):
         optimise({**TWO_OBJECTIVES, "trials": 2, "constraints": [], **changed}, tmp_path / "store")
 
@@ -266,7 +266,7 @@ def test_the_command_prints_and_draws(tmp_path: Path, sledsim_cli: Callable[...,
 
 
 @pytest.mark.slow
-def test_an_interrupted_search_goes_on_to_the_same_end(tmp_path: Path) -> None:
+def test_interrupted_search_continues_to_the_same_result(tmp_path: Path) -> None:
     search = {**TWO_OBJECTIVES, "trials": 2000, "batch": 4}
     file = write(tmp_path / "design.json", search)
     code = "import sys; from sledsim.cli import main; main()"
@@ -304,7 +304,7 @@ def test_plots_show_one_two_and_three_objectives(tmp_path: Path, found: SearchOu
     assert "best" in json.dumps(found.plot().to_dict())
 
 
-def test_where_no_design_is_within_the_constraints_that_is_said(tmp_path: Path) -> None:
+def test_searches_without_a_feasible_design_are_reported(tmp_path: Path) -> None:
     search = {**TWO_OBJECTIVES, "trials": 2, "constraints": [{"metric": "response", "at_most": 1e-6}]}
     found = optimise(search, tmp_path / "store")
     assert not found.front
@@ -312,12 +312,12 @@ def test_where_no_design_is_within_the_constraints_that_is_said(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("key", ["prices", "overrides", "parameters"])
-def test_what_is_no_table_is_refused_by_its_key(key: str) -> None:
+def test_values_in_place_of_tables_are_refused_by_key(key: str) -> None:
     with pytest.raises(sledsim.SledsimError, match=f"{key} = 3 is of the wrong type: expected a table"):
         optimise({**TWO_OBJECTIVES, key: 3})
 
 
-def test_all_that_is_wrong_with_parameters_is_told(tmp_path: Path) -> None:
+def test_all_faults_of_parameters_are_reported(tmp_path: Path) -> None:
     file = tmp_path / "design.toml"
     text = """\
 objectives = ["response"]
@@ -330,14 +330,14 @@ scenario.workload.arrival = { kind = "poisson", rate_per_s = 500 }
     file.write_text(text)
     with pytest.raises(sledsim.SledsimError) as caught:
         Search.load(file).check()
-    told = {(fault.path, fault.value, fault.file, fault.line) for fault in caught.value.faults}
-    assert told == {
+    faults = {(fault.path, fault.value, fault.file, fault.line) for fault in caught.value.faults}
+    assert faults == {
         ("parameters.device.bit_nm", -5, str(file), 5),
         ("parameters.run.requests", "many", str(file), 6),
     }
 
 
-def test_a_parameter_that_is_unknown_is_looked_for_in_the_file_of_the_search(tmp_path: Path) -> None:
+def test_unknown_parameters_are_reported_in_the_search_file(tmp_path: Path) -> None:
     file = tmp_path / "design.json"
     file.write_text(json.dumps({**TWO_OBJECTIVES, "parameters": {"device.bit_mm": [30]}}))
     with pytest.raises(sledsim.SledsimError, match=r"unknown key parameters\.device\.bit_mm") as caught:

@@ -41,7 +41,7 @@ PACKAGES = sorted(
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_a_package_offers_its_public_names_alone(package: str) -> None:
+def test_packages_export_only_public_names(package: str) -> None:
     module = importlib.import_module(package)
     assert dir(module) == sorted(module.__all__)
     submodules = {found.name for found in pkgutil.iter_modules(module.__path__)}
@@ -60,7 +60,7 @@ def test_a_public_name_is_documented(name: str) -> None:
 SHARED = {"catalog", "run"}
 
 
-def test_a_public_name_means_one_thing() -> None:
+def test_public_names_are_unique() -> None:
     found: dict[str, list[object]] = {}
     for package in PACKAGES:
         module = importlib.import_module(package)
@@ -71,7 +71,7 @@ def test_a_public_name_means_one_thing() -> None:
     assert {name for name, values in found.items() if len(values) > 1} <= SHARED
 
 
-def test_a_name_that_is_not_there_says_so() -> None:
+def test_missing_attributes_raise_an_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'simulate'"):
         getattr(sledsim, "simulate")  # noqa: B009
 
@@ -111,7 +111,7 @@ def test_the_examples_in_docstrings_are_true(name: str) -> None:
     assert found.failed == 0
 
 
-def test_errors_are_one_family() -> None:
+def test_all_errors_have_one_base_class() -> None:
     for error in (sledsim.ScenarioError, sledsim.TraceError, sledsim.RunError):
         assert issubclass(error, sledsim.SledsimError)
 

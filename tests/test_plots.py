@@ -45,7 +45,7 @@ def charts(result: sledsim.Result) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("requests", "device"), size([(800, "g2"), (900, "atlas10k")], [(800, "g2"), (9000, "g2"), (900, "atlas10k")])
 )
-def test_the_course_of_a_run(requests: int, device: str, tmp_path: Path) -> None:
+def test_run_charts_have_every_series(requests: int, device: str, tmp_path: Path) -> None:
     sets = {"run.requests": requests, "device": device, "workload.arrival.rate_per_s": 90.0}
     result = sledsim.run(SCENARIO, overrides=sets, log=True, timeline=device == "g2")
     definition: dict[str, Any] = result.plot("course").to_dict()
@@ -77,7 +77,7 @@ def test_a_picture_of_a_run_needs_its_log(result: sledsim.Result) -> None:
         result.plot("course")
 
 
-def test_a_state_has_one_word_and_one_colour_everywhere() -> None:
+def test_states_have_one_label_and_colour() -> None:
     result = sledsim.run(SCENARIO, overrides={"system.spin_down": "immediate"}, timeline=True)
     pictures = [result.plot("timeline"), result.plot("energy"), sledsim.power(SCENARIO).plot()]
     colours: dict[str, set[str]] = {}
@@ -155,12 +155,12 @@ def test_html_needs_no_network(result: sledsim.Result, tmp_path: Path) -> None:
         (lambda result: result.save_plot("nowhere/a.svg"), "cannot be written"),
     ],
 )
-def test_what_cannot_be_drawn_says_so(result: sledsim.Result, draw: Any, message: str) -> None:
+def test_undrawable_results_raise_an_error(result: sledsim.Result, draw: Any, message: str) -> None:
     with pytest.raises(SledsimError, match=message):
         draw(result)
 
 
-def test_shares_end_at_one_and_never_fall() -> None:
+def test_cumulative_shares_rise_to_one() -> None:
     edges = np.array([1.0, 2.0, 4.0, 8.0])
     counts = np.array([1, 0, 3], dtype=np.uint64)
     shares = share_up_to(np.linspace(0.0, 10.0, 101), edges, counts)
@@ -170,13 +170,13 @@ def test_shares_end_at_one_and_never_fall() -> None:
     assert share_up_to(np.array([2.0, 6.0]), edges, counts).tolist() == [0.25, 0.625]
 
 
-def test_a_picture_of_reads_alone_speaks_of_reads_alone() -> None:
+def test_pictures_of_reads_mention_no_writes() -> None:
     chart: Any = sledsim.run(SCENARIO, overrides=["workload.read_fraction=1", "run.requests=500"]).plot()
     rows = [row for data in chart.to_dict()["datasets"].values() for row in data]
     assert {row["op"] for row in rows} == {"reads"}
 
 
-def test_a_run_that_measured_nothing_can_be_shown_all_the_same() -> None:
+def test_empty_runs_can_be_shown() -> None:
     result = sledsim.run(SCENARIO, overrides=["run.time_s=1e-9"])
     assert result.requests.measured == 0
     assert result.response is None

@@ -28,7 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("name", list(sledsim.schedulers.catalog()))
-def test_built_in_schedulers_keep_to_the_contract(name: str) -> None:
+def test_built_in_schedulers_pass_the_contract_check(name: str) -> None:
     found = sledsim.runs.check_policy(name)
     assert found.passed, str(found)
     assert len(found.verdicts) == 9
@@ -36,7 +36,7 @@ def test_built_in_schedulers_keep_to_the_contract(name: str) -> None:
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", ["Fcfs", "Clook", "Sptf", "AgedSptf"])
-def test_classes_keep_to_the_contract(name: str) -> None:
+def test_valid_classes_pass_the_contract_check(name: str) -> None:
     found = sledsim.runs.check_policy(f"custom_schedulers:{name}")
     assert found.passed, str(found)
 
@@ -65,7 +65,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_what_breaks_the_contract_is_named(name: str, folder: Path) -> None:
+def test_contract_violations_are_named(name: str, folder: Path) -> None:
     body, rule, says = BROKEN[name]
     text = """\
     from sledsim.schedulers import Policy
@@ -124,7 +124,7 @@ HIDDEN = {
 
 
 @pytest.mark.parametrize("name", HIDDEN)
-def test_what_breaks_the_contract_of_another_role_is_named(name: str, folder: Path) -> None:
+def test_contract_violations_of_other_roles_are_named(name: str, folder: Path) -> None:
     text, rule, says = HIDDEN[name]
     (folder / "mine.py").write_text(dedent(text))
     found = sledsim.runs.check_policy("mine:Mine")
@@ -179,22 +179,22 @@ def test_the_exit_status_is_2_for_a_broken_contract(folder: Path, sledsim_cli: C
         ("lru", "replacement"),
     ],
 )
-def test_a_class_tells_what_it_decides(
+def test_role_of_a_class_is_detected(
     name: str, role: str, folder: Path, monkeypatch: pytest.MonkeyPatch, sledsim_cli: Callable[..., Outcome]
 ) -> None:
     for path in (ROOT / "examples").glob("custom_*.py"):
         (folder / path.name).write_text(path.read_text())
     # Which contract is tried is all that is asked here.
     monkeypatch.setattr(policy_check, "_fault", lambda _test: "")
-    told = sledsim_cli("plugin-check", name, "--json")
-    assert (told.status, next(iter(json.loads(told.out)))) == (0, role)
+    result = sledsim_cli("plugin-check", name, "--json")
+    assert (result.status, next(iter(json.loads(result.out)))) == (0, role)
 
 
-def test_what_a_function_decides_has_to_be_said(folder: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+def test_functions_need_a_role_option(folder: Path, sledsim_cli: Callable[..., Outcome]) -> None:
     (folder / "mine.py").write_text("def pick(now_ns, pending):\n    return 0\n")
     for given in ('{ library = "libmine.so", symbol = "pick" }', "mine:pick"):
-        told = sledsim_cli("plugin-check", given)
-        assert told.status == 2
+        result = sledsim_cli("plugin-check", given)
+        assert result.status == 2
         assert "say so with --role (known: scheduler, replacement, mirror, spin-down, device)" in " ".join(
-            told.err.split()
+            result.err.split()
         )

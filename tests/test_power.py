@@ -48,7 +48,7 @@ def test_each_run_is_the_scenario_with_its_strategy(strategies: sledsim.studies.
         assert strategies[name].to_json() == alone.to_json(), name
 
 
-def test_every_strategy_saves_what_it_can(strategies: sledsim.studies.PowerComparison) -> None:
+def test_every_strategy_saves_energy(strategies: sledsim.studies.PowerComparison) -> None:
     rows = {row["name"]: row for row in strategies.rows()}
     for name in ("spin-down", "subsector"):
         assert rows[name]["saved_share"] > 0.05, name
@@ -63,7 +63,7 @@ def test_every_strategy_saves_what_it_can(strategies: sledsim.studies.PowerCompa
     assert rows["spin-down"]["response_ratio"] > 1
 
 
-def test_what_merging_saves_is_spent_idle_without_spin_down(strategies: sledsim.studies.PowerComparison) -> None:
+def test_merging_saves_nothing_without_spin_down(strategies: sledsim.studies.PowerComparison) -> None:
     rows = {row["name"]: row for row in strategies.rows()}
     # A seeking sled takes the power of an idle one, and the tips have the same bits to read: only time is saved.
     assert rows["merging"]["saved_share"] == pytest.approx(0, abs=1e-9)
@@ -135,7 +135,7 @@ def test_the_scenarios_own_settings_are_used() -> None:
         ),
     ],
 )
-def test_what_does_nothing_says_what_would_help(sets: list[str], words: list[str]) -> None:
+def test_ineffective_strategies_suggest_a_change(sets: list[str], words: list[str]) -> None:
     found = sledsim.power(SCENARIO, overrides=["run.requests=500", *sets])
     notes = "\n".join(found.notes)
     for word in words:
@@ -151,7 +151,7 @@ def test_what_does_nothing_says_what_would_help(sets: list[str], words: list[str
         ("auto", "(workload.time_scale below 1 for a trace replayed at its own times, else workload.mode"),
     ],
 )
-def test_a_trace_is_given_only_what_it_can_have(tmp_path: Path, mode: str, remedy: str) -> None:
+def test_traces_get_only_applicable_strategies(tmp_path: Path, mode: str, remedy: str) -> None:
     trace = tmp_path / "lonely.csv"
     records = [f"{place}000000000,0,{place * 4096},4096,R" for place in range(1, 6)]
     trace.write_text("\n".join(["t_ns,device,offset_bytes,bytes,op", *records]) + "\n")
@@ -165,13 +165,13 @@ def test_a_trace_is_given_only_what_it_can_have(tmp_path: Path, mode: str, remed
     assert "sequential runs" not in notes
 
 
-def test_a_stand_in_is_called_one() -> None:
+def test_stand_ins_are_labelled() -> None:
     found = sledsim.power({"workload": "snake-like", "system": {"device": "g3"}, "run": {"requests": 50}})
     assert "snake-like (stand-in)" in str(found)
     assert "snake-like (stand-in)" in found.plot().to_dict()["title"]["subtitle"]
 
 
-def test_what_does_nothing_is_explained_for_several_streams_too() -> None:
+def test_ineffective_strategies_are_explained_for_several_streams() -> None:
     stream = {"arrival": {"kind": "poisson", "rate_per_s": 1}}
     scenario = {"workload": {"streams": [stream, stream]}, "system": {"device": "g3"}, "run": {"requests": 50}}
     notes = "\n".join(sledsim.power(scenario).notes)
@@ -183,7 +183,7 @@ def test_what_does_nothing_is_explained_for_several_streams_too() -> None:
     assert "subsector" not in notes
 
 
-def test_a_run_that_measures_nothing_is_compared_all_the_same() -> None:
+def test_empty_runs_can_be_compared() -> None:
     found = sledsim.power(SCENARIO, overrides=["run.time_s=1e-9"])
     assert [row["response_mean_ms"] for row in found.rows()] == [None] * len(STRATEGIES)
     assert "–" in str(found)
@@ -216,7 +216,7 @@ def test_a_timeout_costs_at_most_twice_the_optimum_of_its_idle_times(policies: s
     assert row["total_j"] - floor_j <= 2 * (row["hindsight_j"] - floor_j)
 
 
-def test_policies_keep_what_else_the_scenario_sets() -> None:
+def test_policies_keep_other_settings_of_the_scenario() -> None:
     sets = {
         "run.requests": 200,
         "system.spin_down": {"name": "timeout", "after_ms": 7.0},
@@ -234,7 +234,7 @@ def test_policies_keep_what_else_the_scenario_sets() -> None:
     assert found["device's own"].summary["scenario"]["system"]["spin_down"] is None
 
 
-def test_what_was_interrupted_is_marked_and_ends_the_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_runs_are_marked_and_end_the_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
     ran = []
 
     def second_is_interrupted(*arguments: Any, **options: Any) -> sledsim.Result:
@@ -252,7 +252,7 @@ def test_what_was_interrupted_is_marked_and_ends_the_comparison(monkeypatch: pyt
     assert "(incomplete)" in json.dumps(found.plot().to_dict())
 
 
-def test_what_was_interrupted_is_not_drawn(
+def test_interrupted_runs_are_not_drawn(
     monkeypatch: pytest.MonkeyPatch, sledsim_cli: Callable[..., Outcome], scenario_file: Path, tmp_path: Path
 ) -> None:
     def is_interrupted(*arguments: Any, **options: Any) -> sledsim.Result:
@@ -272,7 +272,7 @@ def test_what_was_interrupted_is_not_drawn(
     assert table.exists()
 
 
-def test_bars_are_as_long_as_their_energies(strategies: sledsim.studies.PowerComparison) -> None:
+def test_bar_lengths_are_proportional_to_energy(strategies: sledsim.studies.PowerComparison) -> None:
     rows = strategies.rows()
     [bars] = [table for table in strategies.tables() if table.headers[0] == "energy by state"]
     most = max(row["total_j"] for row in rows)
@@ -280,7 +280,7 @@ def test_bars_are_as_long_as_their_energies(strategies: sledsim.studies.PowerCom
         assert abs(len(bar) - 50 * row["total_j"] / most) <= 0.5
 
 
-def test_the_command_prints_what_python_finds(sledsim_cli: Callable[..., Outcome], scenario_file: Path) -> None:
+def test_the_command_prints_the_results_of_python(sledsim_cli: Callable[..., Outcome], scenario_file: Path) -> None:
     sets = ["--set", "run.requests=500"]
     found = sledsim_cli("power", scenario_file, *sets)
     assert (found.status, found.err) == (0, "")
@@ -373,7 +373,7 @@ def test_break_even_counts_the_tips_that_stay_on(sledsim_cli: Callable[..., Outc
     assert many["modes"][1]["idle_s"] < few["modes"][1]["idle_s"] < 1e-3
 
 
-def test_a_device_that_never_breaks_even_says_so() -> None:
+def test_devices_that_never_break_even_are_reported() -> None:
     found = sledsim.Device("g2", inactive_mw=100).break_even()
     assert found.idle_s is None
     assert "inactive never saves energy" in str(found)
@@ -385,13 +385,13 @@ def test_a_device_that_never_breaks_even_says_so() -> None:
         sledsim.Device("g2", inactive_mw=101).break_even()
 
 
-def test_a_return_that_takes_no_time_pays_at_once() -> None:
+def test_instant_return_breaks_even_at_once() -> None:
     found = sledsim.Device("g2", startup_ms=0).break_even()
     assert (found.idle_s, found.fixed_span_s) == (0.0, 0.0)
     assert "longer than 0 s" in str(found)
 
 
-def test_a_return_that_draws_less_than_rest_costs_nothing_over_a_fixed_span() -> None:
+def test_return_below_idle_power_costs_nothing() -> None:
     found = sledsim.Device("g2", startup_mw=10).break_even()
     assert found.fixed_span_s == 0.0
     lines = [" ".join(line.split()) for line in str(found).splitlines()]

@@ -18,7 +18,7 @@ def run(system: Any, **cuts: Any) -> sledsim.Result:
     return sledsim.run(scenario, check=True)
 
 
-def test_a_volatile_cache_loses_what_it_had_not_flushed_and_says_so() -> None:
+def test_volatile_caches_lose_unflushed_data_and_report_it() -> None:
     result = run(CACHE, times_s=[0.2], random=2)
     cuts = result.summary["power_cuts"]
     assert len(cuts) == 3
@@ -33,7 +33,7 @@ def test_a_volatile_cache_loses_what_it_had_not_flushed_and_says_so() -> None:
     assert len(table.rows) == 3
 
 
-def test_one_that_is_not_volatile_loses_nothing() -> None:
+def test_non_volatile_caches_lose_nothing() -> None:
     cuts = run({**CACHE, "volatile": False}, random=4).summary["power_cuts"]
     assert sum(cut["written_blocks"] for cut in cuts) > 1000
     assert sum(cut["lost_blocks"] + cut["lost_durable_blocks"] for cut in cuts) == 0
@@ -53,7 +53,7 @@ NESTED = {
 
 
 @pytest.mark.parametrize("system", NESTED.values(), ids=NESTED.keys())
-def test_every_system_that_keeps_its_word_recovers_and_serves(system: dict[str, Any]) -> None:
+def test_every_correct_system_recovers_and_serves(system: dict[str, Any]) -> None:
     cuts = run(system, times_s=[0.3]).summary["power_cuts"]
     assert len(cuts) == 1
     assert cuts[0]["lost_durable_blocks"] == cuts[0]["lost_blocks"] == 0
@@ -61,7 +61,7 @@ def test_every_system_that_keeps_its_word_recovers_and_serves(system: dict[str, 
     assert cuts[0]["recovery_s"] is None or cuts[0]["recovery_s"] >= 0.0
 
 
-def test_the_table_says_why_there_is_no_time_of_recovery() -> None:
+def test_the_table_explains_a_missing_recovery_time() -> None:
     result = run(NESTED["a caching disk"], times_s=[0.2, 0.2001])
     first, second = result.summary["power_cuts"]
     assert first["recovery_s"] is None
@@ -69,7 +69,7 @@ def test_the_table_says_why_there_is_no_time_of_recovery() -> None:
     assert second["recovery_s"] is not None or "not before the end" in str(result.tables()[-1])
 
 
-def test_the_rules_hold_and_checking_them_changes_nothing() -> None:
+def test_rules_hold_and_checks_change_no_result() -> None:
     scenario = {"workload": WORKLOAD, "system": CACHE, "run": {"requests": 600}}
     checked, plain = sledsim.run(scenario, check=True), sledsim.run(scenario)
     assert checked.summary == plain.summary

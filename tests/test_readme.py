@@ -76,7 +76,7 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_readme_first_writes_the_files_that_it_names() -> None:
+def test_files_of_readme_are_written_before_use() -> None:
     assert COMMANDS[0] == "sledsim example readme"
     assert len(COMMANDS) > 10
 
@@ -110,7 +110,7 @@ def test_the_program_of_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert "response" in capsys.readouterr().out
 
 
-def test_what_readme_needs_is_installed_by_make_run() -> None:
+def test_make_run_installs_what_readme_needs() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     installed = (ROOT / "requirements" / "base.txt").read_text()
     for extra in ("plots", "optimise", "reliability"):
@@ -140,9 +140,9 @@ def test_every_next_line_works_as_printed(checkout: Path) -> None:
         assert all(shell(each, checkout).returncode == 0 for each in re.findall(r"^Next: (.+)$", done.stdout, re.M))
 
 
-def ways_out(told: str) -> list[str]:
+def ways_out(message: str) -> list[str]:
     """Return the commands that an error offers."""
-    return [line.strip() for line in told.partition("to go on, ")[2].splitlines()[1:]]
+    return [line.strip() for line in message.partition("to go on, ")[2].splitlines()[1:]]
 
 
 HEADER = "t_ns,device,offset_bytes,bytes,op\n"
@@ -155,7 +155,7 @@ HEADER = "t_ns,device,offset_bytes,bytes,op\n"
         pytest.param(f"0,0,0,512,R\n9,0,{1 << 40},512,R\n", "--records 1", marks=pytest.mark.slow),
     ],
 )
-def test_a_trace_that_is_too_large_is_told_the_ways_out(checkout: Path, records: str, third: str) -> None:
+def test_error_of_a_too_large_trace_lists_the_remedies(checkout: Path, records: str, third: str) -> None:
     (checkout / "far.csv").write_text(HEADER + records)
     scenario = {"workload": {"kind": "trace", "path": "far.csv"}, "system": {"device": "g2"}}
     (checkout / "far.json").write_text(json.dumps(scenario))
@@ -176,7 +176,7 @@ def test_a_trace_that_is_too_large_is_told_the_ways_out(checkout: Path, records:
             assert any(way.endswith("--fit wrap") for way in ways)
 
 
-def test_a_buffer_that_keeps_nothing_is_told_the_way_out_that_does(checkout: Path) -> None:
+def test_error_of_a_buffer_without_cache_suggests_a_working_setting(checkout: Path) -> None:
     without = "sledsim run --set device.buffer_caching=false scenario.toml --set device.name=atlas10k --set"
     assert shell("sledsim example scenario", checkout).returncode == 0
     for one, other in (("read_ahead=none", "fast_write"), ("fast_write=none", "read_ahead")):
@@ -194,7 +194,7 @@ def test_a_buffer_that_keeps_nothing_is_told_the_way_out_that_does(checkout: Pat
     ("reaches_bytes", "device"),
     [(5_000_000_000, "g3"), pytest.param(9_000_000_000, "cheetah9LP", marks=pytest.mark.slow)],
 )
-def test_a_trace_that_nothing_of_fits_is_told_a_device_with_room(
+def test_error_of_a_trace_beyond_the_device_suggests_a_larger_device(
     checkout: Path, reaches_bytes: int, device: str
 ) -> None:
     (checkout / "far.csv").write_text(f"{HEADER}0,0,{reaches_bytes},512,R\n9,0,{reaches_bytes},512,R\n")
@@ -209,7 +209,7 @@ def test_a_trace_that_nothing_of_fits_is_told_a_device_with_room(
     assert all(shell(way, checkout).returncode == 0 for way in ways)
 
 
-def test_examples_are_not_written_over(checkout: Path) -> None:
+def test_examples_are_not_overwritten(checkout: Path) -> None:
     assert shell("sledsim example scenario", checkout).returncode == 0
     path = checkout / "scenario.toml"
     assert shell("sledsim example readme", checkout).returncode == 0

@@ -34,7 +34,7 @@ def test_validate_drive_reads_files_of_real_drives(sledsim_cli: Callable[..., Ou
     assert groups["all"]["demerit_percent"] < 10
 
 
-def test_the_catalogue_has_the_drive_that_the_file_describes() -> None:
+def test_catalogue_drive_equals_its_parameter_file() -> None:
     trace = sample("../drives/hp_c2247a/hp_c2247a.trace")
     from_file = sledsim.studies.validate_drive(trace.with_suffix(".parv"), trace)
     from_catalogue = sledsim.studies.validate_drive("hp_c2247a", trace)
@@ -53,7 +53,7 @@ def with_block_count(name: str, count: int, folder: Path) -> Path:
     return folder / f"{name}.parv"
 
 
-def test_a_drive_is_as_large_as_its_zones_where_its_trace_reaches_so_far(tmp_path: Path) -> None:
+def test_block_count_below_the_trace_is_replaced_by_that_of_the_zones(tmp_path: Path) -> None:
     trace = sample("../drives/hp_c2247a/hp_c2247a.trace")
     specs = with_block_count("hp_c2247a", 1_300_000, tmp_path / "less")
     found = sledsim.studies.validate_drive(specs, trace)

@@ -37,7 +37,7 @@ def sample(name: str) -> Path:
 
 
 @pytest.mark.parametrize("name", TOTALS)
-def test_totals(name: str) -> None:
+def test_totals_of_real_traces(name: str) -> None:
     records, read_share = TOTALS[name]
     info = sledsim.traces.open_trace(sample(name)).info()
     assert info.records == records

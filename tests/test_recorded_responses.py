@@ -42,7 +42,7 @@ def responses_ms(path: Path, ops: str) -> np.ndarray[Any, np.dtype[np.float64]]:
     return np.array([float(row["response_us"]) / 1e3 for row in rows if row["op"] in ops])
 
 
-def test_a_replay_has_what_its_requests_took_where_they_were_recorded(recorded_file: Path) -> None:
+def test_replays_include_recorded_response_times(recorded_file: Path) -> None:
     found = sledsim.run({"system": OVERTAKING, "workload": {"kind": "trace", "path": str(recorded_file)}}, log=True)
     assert np.any(np.diff(found.log["id"].astype(np.int64)) < 0), "none overtook another"
     for key, ops in (("response", "RW"), ("reads", "R"), ("writes", "W"), ("flushes", "F")):
@@ -65,7 +65,7 @@ def test_a_replay_has_what_its_requests_took_where_they_were_recorded(recorded_f
         ({"repeat": 2}, {"warmup_requests": 5}, [*range(5, COUNT), *range(COUNT)]),
     ],
 )
-def test_they_are_those_of_the_requests_that_were_measured(
+def test_recorded_responses_belong_to_measured_requests(
     recorded_file: Path, workload: dict[str, Any], run: dict[str, Any], chosen: range | list[int]
 ) -> None:
     workload |= {"kind": "trace", "path": str(recorded_file)}
@@ -76,7 +76,7 @@ def test_they_are_those_of_the_requests_that_were_measured(
     assert found.recorded["response"]["mean_ms"] == pytest.approx(np.mean(expected))
 
 
-def test_a_run_that_is_cut_off_has_those_that_completed(recorded_file: Path) -> None:
+def test_truncated_runs_have_recorded_responses_of_completed_requests(recorded_file: Path) -> None:
     workload = {"kind": "trace", "path": str(recorded_file)}
     found = sledsim.run({"system": OVERTAKING, "workload": workload, "run": {"time_s": 0.003}}, log=True)
     assert 0 < found.response["count"] < COUNT / 2
@@ -85,7 +85,7 @@ def test_a_run_that_is_cut_off_has_those_that_completed(recorded_file: Path) -> 
     assert found.recorded["response"]["mean_ms"] == pytest.approx(np.mean([every[place] for place in served_ids]))
 
 
-def test_power_cuts_leave_those_that_completed(recorded_file: Path) -> None:
+def test_power_cuts_keep_recorded_responses_of_completed_requests(recorded_file: Path) -> None:
     workload = {"kind": "trace", "path": str(recorded_file)}
     run = {"power_cuts": {"times_s": [0.0031, 0.0052]}}
     found = sledsim.run({"system": OVERTAKING, "workload": workload, "run": run}, log=True)
@@ -96,13 +96,13 @@ def test_power_cuts_leave_those_that_completed(recorded_file: Path) -> None:
     assert found.recorded["response"]["mean_ms"] == pytest.approx(np.mean([every[place] for place in served_ids]))
 
 
-def test_a_trace_without_them_has_none(trace_file: Path) -> None:
+def test_traces_without_recorded_responses_have_none(trace_file: Path) -> None:
     assert "recorded" not in sledsim.replay(trace_file).summary
     assert not sledsim.traces.open_trace(trace_file).has_responses
     assert "response_ns" not in sledsim.traces.open_trace(trace_file).head(1)
 
 
-def test_they_are_shown_beside_the_simulated_ones(
+def test_recorded_responses_are_shown_beside_simulated_ones(
     recorded_file: Path, measured_file: Path, sledsim_cli: Callable[..., Outcome]
 ) -> None:
     brief = sledsim_cli("replay", recorded_file, "--device", "g2").out
@@ -119,7 +119,7 @@ def test_they_are_shown_beside_the_simulated_ones(
     assert replayed.recorded["flushes"] is None
 
 
-def test_a_response_that_is_none_is_a_bad_record(recorded_file: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+def test_invalid_response_is_a_bad_record(recorded_file: Path, sledsim_cli: Callable[..., Outcome]) -> None:
     recorded_file.write_text(recorded_file.read_text().replace("104.25", "soon"))
     found = sledsim_cli("replay", recorded_file, "--device", "g2")
     assert found.status == 2
@@ -127,7 +127,7 @@ def test_a_response_that_is_none_is_a_bad_record(recorded_file: Path, sledsim_cl
     assert sledsim_cli("replay", recorded_file, "--skip-bad", 1).status == 0
 
 
-def test_a_model_is_compared_with_them_request_by_request(
+def test_models_are_compared_with_recorded_responses_by_request(
     recorded_file: Path, tmp_path: Path, sledsim_cli: Callable[..., Outcome]
 ) -> None:
     found = sledsim.studies.validate_drive("g2", recorded_file)
@@ -154,7 +154,7 @@ def test_a_model_is_compared_with_them_request_by_request(
     assert "\nflushes" in shown.out
 
 
-def test_flushes_alone_are_nothing_to_compare(tmp_path: Path) -> None:
+def test_traces_of_flushes_are_not_compared(tmp_path: Path) -> None:
     path = tmp_path / "flushes.csv"
     path.write_text("t_ns,offset_bytes,bytes,op,response_ns\n0,0,0,F,0\n")
     with pytest.raises(SledsimError, match="no read and no write"):
@@ -162,9 +162,7 @@ def test_flushes_alone_are_nothing_to_compare(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a block device is served on Linux")
-def test_a_log_of_a_served_device_replays_with_what_its_clients_waited(
-    tmp_path: Path, sledsim_cli: Callable[..., Outcome]
-) -> None:
+def test_replayed_server_logs_have_client_waiting_times(tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
     log = tmp_path / "log.csv"
     with served(tmp_path, "--log", "log.csv", system="device = 'atlas10k'") as server:
         client = server.client()

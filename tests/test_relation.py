@@ -75,7 +75,7 @@ def test_a_scan_reads_every_block_of_every_row_once(relation: Relation, laid: tu
 
 @settings(max_examples=25, deadline=None)
 @given(relations)
-def test_values_fill_the_blocks_they_are_given(relation: Relation) -> None:
+def test_values_fill_their_blocks(relation: Relation) -> None:
     # As many blocks at a position as the values of its records take, and none in vain.
     small = Relation(min(relation.records, 2000), relation.attributes)
     layout = made("equivalent", small)
@@ -108,7 +108,7 @@ def test_a_row_of_equivalent_blocks_takes_one_pass() -> None:
     assert passes == pytest.approx(np.ones(len(records)), rel=1e-4)  # times are whole nanoseconds
 
 
-def test_pages_are_counted() -> None:
+def test_pages_of_relations_are_counted() -> None:
     relation = Relation(records=1_000_000)
     assert made("row-major", relation).scan().total == ceil(1_000_000 / 115) * 16
     column = made("column-major", relation)
@@ -117,7 +117,7 @@ def test_pages_are_counted() -> None:
     assert column.scan().total == 16 * sum(pages)
 
 
-def test_tracks_are_dealt_out_by_bytes() -> None:
+def test_tracks_are_distributed_by_bytes() -> None:
     layout = made("tip-subset", Relation())
     stripes = ceil(10_000_000 / (540 * 512))
     assert [layout.scan(i).total for i in range(4)] == [stripes * size * 540 for size in (8, 32, 15, 16)]
@@ -139,7 +139,7 @@ def test_tips_are_shared_so_that_scans_take_the_fewest_passes() -> None:
     assert best_share([60_000], 512, 5, 20) is None
 
 
-def test_scans_take_time_by_what_they_read() -> None:
+def test_scan_time_follows_from_the_blocks_read() -> None:
     times = sledsim.studies.relation_times("g2", Relation(records=2_000_000), fetches=0)
     for name in ("column-major", "tip-subset"):
         full_s = times[name, "scan"].time_s
@@ -192,7 +192,7 @@ def test_only_points_have_two_axes() -> None:
         made("two-axes", Relation(attributes=(1, 2160)), POINTS)
 
 
-def test_a_scan_of_more_blocks_than_a_request_may_have_takes_as_long_as_its_parts() -> None:
+def test_large_scans_take_the_sum_of_their_parts() -> None:
     disk = sledsim.Device("cheetah73")
     small, large = (
         scan_relation(layout_named("row-major")(Relation(records, (100,)), disk))
@@ -219,7 +219,7 @@ def test_fetches_are_the_same_with_the_same_seed() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 1000), st.integers(1, 50)), min_size=1, max_size=8), st.integers(1, 20))
-def test_runs_are_cut_without_loss(runs: list[tuple[int, int]], most: int) -> None:
+def test_splitting_runs_keeps_every_block(runs: list[tuple[int, int]], most: int) -> None:
     lbns, blocks = (np.array(column, dtype=np.uint64) for column in zip(*runs, strict=True))
     cut = Runs(lbns, blocks).cut(most)
     expected = [(lbn + done, min(most, size - done)) for lbn, size in runs for done in range(0, size, most)]
@@ -262,7 +262,9 @@ def test_a_disk_has_no_equivalent_blocks(sledsim_cli: Callable[..., Outcome]) ->
         (["--plot", "table.gif"], ["table.gif", ".png"]),
     ],
 )
-def test_wrong_relations(sledsim_cli: Callable[..., Outcome], arguments: list[str], words: list[str]) -> None:
+def test_wrong_relations_are_refused(
+    sledsim_cli: Callable[..., Outcome], arguments: list[str], words: list[str]
+) -> None:
     assert_refused(sledsim_cli("relation", *arguments), *words)
 
 

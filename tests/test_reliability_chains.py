@@ -69,7 +69,7 @@ def test_mttf_without_repair_is_a_sum(spares: int) -> None:
     assert mttf_h(enclosure(spares)) == pytest.approx(expected, rel=ROUNDING, abs=0)
 
 
-def test_equation_1_is_what_the_chain_tends_to_as_rebuilds_take_no_time() -> None:
+def test_equation_1_is_the_limit_of_instant_rebuilds() -> None:
     # Equation 1 counts 20 devices always; in degraded mode 19 are left, so that the chain survives longer.
     fast = enclosure(5).replace(rebuild={"time": "0.001 s"})
     years = ["1 year", "3 years", "5 years"]
@@ -95,7 +95,7 @@ def test_failures_tolerated_as_the_paper_counts() -> None:
 
 
 @pytest.mark.parametrize("expected", [1e-9, 0.3, 2.0, 7.5, 40.0, 700.0, 3000.0])
-def test_probabilities_of_equation_1_are_those_of_scipy(expected: float) -> None:
+def test_probabilities_of_equation_1_match_scipy(expected: float) -> None:
     for failures in sorted({0, 1, 6, int(expected), int(expected) + 1, int(expected / 2), int(2 * expected), 10_000}):
         for complement, exact in ((False, special.pdtr), (True, special.pdtrc)):
             found = failures_at_most(failures, 1, 1.0, expected, complement=complement)
@@ -169,7 +169,7 @@ def test_tiny_probabilities_of_stiff_chains_have_correct_digits(name: str) -> No
         assert model.loss_probability(time) == pytest.approx(loss, rel=1e-10, abs=0)
 
 
-def test_probabilities_and_counts_are_those_of_scipys_exponential() -> None:
+def test_probabilities_and_counts_match_scipy_expm() -> None:
     model = MarkovModel(enclosure(2, "preventive", "1 month", spares_fail=True))
     generator = model.chain.generator().toarray()
     # Rows sum to zero but for the rounding of rates of some 4 an hour.
@@ -184,7 +184,7 @@ def test_probabilities_and_counts_are_those_of_scipys_exponential() -> None:
         assert [model.repairs(time_h), model.replaced(time_h)] == pytest.approx(expected[-2:], rel=1e-9, abs=1e-11)
 
 
-def test_counts_until_loss_are_those_after_a_long_time() -> None:
+def test_counts_until_loss_are_the_long_time_limit() -> None:
     model = MarkovModel(enclosure(2, "mandatory", "3 months"))
     late_h = 60 * model.mttf_h
     assert model.survival(late_h) < 1e-20
@@ -271,7 +271,7 @@ def test_survival_never_rises_and_is_a_probability(
 
 
 @pytest.mark.parametrize("parity", [1, 2, 3])
-def test_rounding_makes_no_probability_greater_than_1_nor_loss_undone(parity: int) -> None:
+def test_rounding_keeps_probabilities_valid_and_loss_monotone(parity: int) -> None:
     tables = {"device": {"mttf": "1000 h"}, "rebuild": {"time": "10 h"}}
     repair = {"strategy": "mandatory", "mandatory": "100 h"}
     for data in range(1, 21):
@@ -322,13 +322,13 @@ def test_a_time_alone_and_among_others_gives_the_same(description: Description, 
         ([(i if i else "a", i + 1, 1.0) for i in range(301)] + [(301, LOSS, 1.0)], "more than 300 states"),
     ],
 )
-def test_chains_that_are_none(transitions: list[Any], expected: str) -> None:
+def test_invalid_chains_are_refused(transitions: list[Any], expected: str) -> None:
     with pytest.raises(ReliabilityError) as error:
         Chain.of("a", transitions)
     assert expected in str(error.value)
 
 
-def test_what_a_chain_cannot_say_is_refused() -> None:
+def test_figures_without_a_chain_are_refused() -> None:
     many = enclosure(600)
     with pytest.raises(ReliabilityError, match=r"enclosure\.spares: 600 spares and a parity of 1 make 1,202 states"):
         mttf_h(many)
@@ -355,7 +355,7 @@ def test_what_a_chain_cannot_say_is_refused() -> None:
         ("rebuild", {"distribution": "fixed"}, "rebuild.distribution"),
     ],
 )
-def test_what_has_no_constant_rate_is_refused(table: str, keys: dict[str, Any], named: str) -> None:
+def test_non_constant_rates_are_refused(table: str, keys: dict[str, Any], named: str) -> None:
     exponential = enclosure(5).replace(device={"lifetime": {"kind": "exponential"}})
     assert mttf_h(exponential) == mttf_h(enclosure(5))
     with pytest.raises(ReliabilityError, match=rf"^{named}: a Markov chain knows only devices that fail"):
@@ -367,7 +367,7 @@ def test_transitions_between_the_same_states_add_up() -> None:
     assert mean_time_to_loss_h(chain) == pytest.approx(1 / 3, rel=ROUNDING, abs=0)
 
 
-def test_a_chain_of_ones_own() -> None:
+def test_custom_chains() -> None:
     mirror = Chain.of("both", [("both", "one", 2e-3), ("one", "both", 0.1), ("one", LOSS, 1e-3), ("gone", LOSS, 1.0)])
     assert mirror.states == ("both", "one")
     assert repr(mirror) == "<Chain of 2 states and loss, from 'both'>"
@@ -375,7 +375,7 @@ def test_a_chain_of_ones_own() -> None:
     assert mean_time_to_loss_h(mirror) == pytest.approx((3e-3 + 0.1) / (2 * 1e-3**2), rel=ROUNDING, abs=0)
 
 
-def test_without_scipy_the_chains_still_speak_and_the_rest_says_what_is_missing() -> None:
+def test_chains_work_without_scipy_and_other_functions_name_it() -> None:
     code = """
 import sys
 sys.modules["scipy"] = None

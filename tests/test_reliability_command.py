@@ -54,7 +54,7 @@ def test_the_enclosure_of_the_paper(sledsim_cli: Callable[..., Outcome]) -> None
     assert "19 + 1 devices, 5 dedicated spares" in found.out
 
 
-def test_repairs_are_counted_where_there_are_any(sledsim_cli: Callable[..., Outcome]) -> None:
+def test_repairs_are_counted(sledsim_cli: Callable[..., Outcome]) -> None:
     found = sledsim_cli(
         "reliability", HONG, "--set", "repair.strategy=preventive", "--set", "repair.preventive=1 month"
     )
@@ -64,7 +64,7 @@ def test_repairs_are_counted_where_there_are_any(sledsim_cli: Callable[..., Outc
     assert "devices replaced, mean" in found.out
 
 
-def test_json_is_what_python_gives(sledsim_cli: Callable[..., Outcome]) -> None:
+def test_json_equals_the_python_result(sledsim_cli: Callable[..., Outcome]) -> None:
     found = json.loads(sledsim_cli("reliability", HONG, "--json", "--years", "2,10").out)
     same = reliability.analyse(HONG, years=[2, 10])
     assert found == same.to_dict()
@@ -79,7 +79,7 @@ def test_json_is_what_python_gives(sledsim_cli: Callable[..., Outcome]) -> None:
         assert row["survival"] == pytest.approx(1 - row["loss"], abs=1e-12)
 
 
-def test_the_resolved_description_gives_the_same_again(sledsim_cli: Callable[..., Outcome]) -> None:
+def test_resolved_description_gives_the_same_result(sledsim_cli: Callable[..., Outcome]) -> None:
     first = json.loads(sledsim_cli("reliability", HONG, "--json").out)
     again = json.loads(sledsim_cli("reliability", "-", "--json", given=json.dumps(first["description"])).out)
     assert again == {**first, "name": None}
@@ -170,7 +170,7 @@ def test_enclosures_are_compared_with_the_first(sledsim_cli: Callable[..., Outco
         assert metric["ratios"][-1] == (1 if first else None)
 
 
-def test_lifetimes_are_simulated_where_asked(sledsim_cli: Callable[..., Outcome]) -> None:
+def test_lifetimes_are_simulated_on_request(sledsim_cli: Callable[..., Outcome]) -> None:
     found = sledsim_cli("reliability", HONG, "--simulate", "--years", "3", "--seed", "7", "--lifetimes", "20000")
     assert found.status == 0
     assert "MTTF              8.051 years" in found.out
@@ -185,7 +185,7 @@ def test_lifetimes_are_simulated_where_asked(sledsim_cli: Callable[..., Outcome]
     assert simulated["estimate"] == pytest.approx(exact["loss"], rel=0.2)
 
 
-def test_what_chains_cannot_say_is_simulated(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+def test_cases_without_a_chain_are_simulated(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
     picture = tmp_path / "loss.svg"
     sets = [
         "--set",
@@ -225,7 +225,7 @@ def test_simulated_enclosures_have_survival_and_without_repairs_an_mttf(sledsim_
     assert "MTTF (years)" not in repaired
 
 
-def test_repairs_never_seen_are_bounds() -> None:
+def test_unobserved_repairs_are_printed_as_bounds() -> None:
     rare = {"device.mttf": "1e9 h", "repair.strategy": "mandatory"}
     found = reliability.simulate(HONG, overrides=rare, years=[1], lifetimes=1000, method="plain")
     [repairs], [replaced] = found.repairs, found.replaced
@@ -241,7 +241,7 @@ def test_repairs_never_seen_are_bounds() -> None:
     assert never.repairs == [{"estimate": 0.0, "low": 0.0, "high": 0.0}]
 
 
-def test_a_loss_never_seen_is_a_bound() -> None:
+def test_unobserved_losses_are_printed_as_bounds() -> None:
     ageing = {"device.lifetime": {"kind": "weibull", "shape": 2.0}, "repair.strategy": "preventive"}
     plain = reliability.simulate(HONG, overrides=ageing, years=[1], lifetimes=1000, method="plain")
     assert plain.loss[0]["observed"] == 0
@@ -270,7 +270,7 @@ def test_chains_and_simulations_stand_side_by_side(sledsim_cli: Callable[..., Ou
 
 
 @pytest.mark.parametrize("path", examples_of("enclosure"), ids=lambda path: path.name)
-def test_examples_do_what_they_say(
+def test_examples_have_the_documented_effect(
     sledsim_cli: Callable[..., Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -310,7 +310,7 @@ def test_examples_do_what_they_say(
         ("nothing", ["nothing", "path=value"]),
     ],
 )
-def test_wrong_values(
+def test_wrong_values_are_refused(
     sledsim_cli: Callable[..., Outcome], enclosure_file: Path, setting: str, words: list[str]
 ) -> None:
     assert_refused(sledsim_cli("reliability", enclosure_file, "--set", setting), *words)
@@ -318,7 +318,7 @@ def test_wrong_values(
         reliability.analyse(enclosure_file, overrides=[setting])
 
 
-def test_what_is_wrong_in_a_file_names_the_file(sledsim_cli: Callable[..., Outcome], enclosure_file: Path) -> None:
+def test_errors_of_a_file_name_the_file(sledsim_cli: Callable[..., Outcome], enclosure_file: Path) -> None:
     enclosure_file.write_text(TOML.replace("spares", "spars"))
     assert_refused(
         sledsim_cli("reliability", enclosure_file),
@@ -338,16 +338,16 @@ def test_what_is_wrong_in_a_file_names_the_file(sledsim_cli: Callable[..., Outco
     assert_refused(sledsim_cli("reliability", enclosure_file.parent), str(enclosure_file.parent))
 
 
-def test_a_scenario_is_no_enclosure(sledsim_cli: Callable[..., Outcome], scenario_file: Path) -> None:
+def test_scenarios_are_refused_as_enclosures(sledsim_cli: Callable[..., Outcome], scenario_file: Path) -> None:
     assert_refused(sledsim_cli("reliability", scenario_file), str(scenario_file), "a scenario", "[enclosure]")
 
 
-def test_what_has_no_prices_has_no_cost(sledsim_cli: Callable[..., Outcome], enclosure_file: Path) -> None:
+def test_enclosures_without_prices_have_no_cost(sledsim_cli: Callable[..., Outcome], enclosure_file: Path) -> None:
     assert_refused(sledsim_cli("reliability", enclosure_file, "--figure", "cost"), "cost", "missing", "device = 100.0")
 
 
 @pytest.mark.parametrize("figure", ["spares", "maintenance", "failures", "cost"])
-def test_figures_are_the_chains(sledsim_cli: Callable[..., Outcome], figure: str) -> None:
+def test_figures_draw_the_chain_results(sledsim_cli: Callable[..., Outcome], figure: str) -> None:
     ageing = 'device.lifetime={kind = "weibull", shape = 2.0}'
     found = sledsim_cli("reliability", HONG, "--figure", figure, "--set", ageing)
     assert_refused(found, "device.lifetime", "constant rate")
@@ -383,7 +383,7 @@ def test_counting_failures_needs_a_constant_number_of_devices(
         (["--plot", "nowhere/plot.png"], ["no folder nowhere"]),
     ],
 )
-def test_wrong_use(
+def test_wrong_use_is_refused(
     sledsim_cli: Callable[..., Outcome], enclosure_file: Path, arguments: list[str], words: list[str]
 ) -> None:
     found = sledsim_cli("reliability", enclosure_file, *arguments)
@@ -404,7 +404,7 @@ def test_wrong_use(
     ],
 )
 @pytest.mark.filterwarnings("error")
-def test_more_events_than_can_be_counted_are_told_by_what_makes_them(
+def test_error_of_too_many_events_names_their_cause(
     sledsim_cli: Callable[..., Outcome], enclosure_file: Path, arguments: list[str], said: str
 ) -> None:
     assert_refused(sledsim_cli("reliability", enclosure_file, *arguments), said)
@@ -417,7 +417,7 @@ def test_a_wrong_file_leaves_no_traceback(sledsim_command: Callable[..., Outcome
     )
 
 
-def test_descriptions_come_from_what_a_program_has(tmp_path: Path, enclosure_file: Path) -> None:
+def test_descriptions_accept_python_objects(tmp_path: Path, enclosure_file: Path) -> None:
     tables: dict[str, dict[str, Any]] = {
         "enclosure": {"data": 4, "parity": 1, "spares": 1},
         "device": {"mttf": "100000 h"},
@@ -438,7 +438,7 @@ def test_descriptions_come_from_what_a_program_has(tmp_path: Path, enclosure_fil
     assert reliability.load(enclosure_file).rebuild.load == str(tmp_path / "load.toml")
 
 
-def test_every_function_takes_what_a_program_has(enclosure_file: Path) -> None:
+def test_every_function_accepts_python_objects(enclosure_file: Path) -> None:
     model = reliability.MarkovModel(reliability.load(TOML))
     for source in (TOML, enclosure_file, str(enclosure_file), reliability.load(TOML).to_dict()):
         assert reliability.MarkovModel(source).mttf_h == reliability.mttf_h(source) == model.mttf_h
@@ -472,7 +472,7 @@ def test_the_model_has_its_chain_drawn() -> None:
     assert all(symbol in drawn for symbol in ("N1", "D1", "N0", "D0", "DL", "λ", "μ", "ρ0", "ρ1"))
 
 
-def test_nothing_to_compare() -> None:
+def test_empty_comparisons_are_refused() -> None:
     with pytest.raises(reliability.ReliabilityError, match="nothing to compare"):
         reliability.compare_enclosures([])
 

@@ -62,7 +62,7 @@ def test_visits_follow_from_counting_failures_where_nothing_takes_time(strategy:
     assert design.spent == pytest.approx(2000 + 100 * spares + (500 + 100 * between) * visits, rel=1e-6)
 
 
-def test_the_curve_prices_every_design_by_itself(curve: reliability.CostCurve) -> None:
+def test_the_curve_has_the_cost_of_each_design(curve: reliability.CostCurve) -> None:
     assert {each.strategy for each in curve.designs} == {"none", "preventive", "mandatory"}
     for design in curve.designs:
         alone = reliability.priced(described(enclosure={"spares": design.spares}, repair={"strategy": design.strategy}))
@@ -118,7 +118,7 @@ def test_a_visit_pays_up_to_its_break_even_price_and_no_further(curve: reliabili
             assert least_of_maintained(0.0, each.loss_probability) >= bare[each.spares].spent
 
 
-def test_dear_visits_make_spares_pay_and_cheap_ones_repairs() -> None:
+def test_expensive_visits_favour_spares_and_cheap_ones_repairs() -> None:
     cheap, dear = (reliability.cost_curve(ENCLOSURE, overrides={"cost.visit": visit}).cheapest for visit in (1.0, 1e6))
     assert cheap.strategy == "preventive"
     assert dear.strategy == "none"
@@ -163,7 +163,7 @@ def test_where_many_failures_are_expected_spares_are_tried_in_steps() -> None:
     assert "steps of 5, as 44 failures are expected" in str(found)
 
 
-def test_the_curve_ends_with_the_spares_that_a_chain_has_states_for() -> None:
+def test_the_curve_ends_at_the_limit_of_chain_states() -> None:
     short = described(
         enclosure={"data": 4, "parity": 1},
         device={"mttf": "1000 h"},
@@ -175,7 +175,7 @@ def test_the_curve_ends_with_the_spares_that_a_chain_has_states_for() -> None:
     assert "more than 149 spares are not tried: a chain has at most 300 states" in str(found)
 
 
-def test_without_redundancy_nothing_helps() -> None:
+def test_spares_do_not_help_without_redundancy() -> None:
     found = reliability.cost_curve(ENCLOSURE, overrides={"enclosure.parity": 0})
     assert found.cheapest.spares == 0
     assert len(found.frontier) == 1

@@ -74,7 +74,7 @@ def test_durations_are_equal_where_the_time_is() -> None:
         (None, "NoneType None is not a length of time"),
     ],
 )
-def test_what_is_no_duration(value: object, expected: str) -> None:
+def test_invalid_durations_are_refused(value: object, expected: str) -> None:
     with pytest.raises(ValueError, match=r"unit|length of time") as error:
         Duration.read(value)
     assert expected in str(error.value)
@@ -171,7 +171,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("table", "keys", "expected"), WRONG, ids=[f"{table}-{keys}" for table, keys, _ in WRONG])
-def test_what_is_wrong_is_named(table: str, keys: dict[str, Any], expected: str) -> None:
+def test_errors_name_the_invalid_value(table: str, keys: dict[str, Any], expected: str) -> None:
     tables = copy.deepcopy(TABLES)
     changed = tables.get(table, {}) | keys
     tables[table] = {key: value for key, value in changed.items() if value is not None}
@@ -181,11 +181,11 @@ def test_what_is_wrong_is_named(table: str, keys: dict[str, Any], expected: str)
     assert error.value.faults
 
 
-def test_a_whole_number_may_be_written_in_any_way() -> None:
+def test_integers_may_be_written_as_floats() -> None:
     assert Description.load(TABLES | {"enclosure": {"data": 1e3, "parity": 1}}).enclosure.data == 1000
 
 
-def test_what_is_no_table_is_named() -> None:
+def test_values_in_place_of_tables_are_named() -> None:
     with pytest.raises(ReliabilityError, match=r": enclosure = 4 is of the wrong type: expected a table$"):
         Description.load(TABLES | {"enclosure": 4})
     with pytest.raises(ReliabilityError, match=r"expected the path of a file, a text or a dictionary, not list \[1\]"):
@@ -197,7 +197,7 @@ def test_what_is_no_table_is_named() -> None:
         Cost(device=float("inf"))
 
 
-def test_every_public_name_is_there() -> None:
+def test_every_public_name_exists() -> None:
     from sledsim import reliability
 
     assert set(reliability.__all__) <= set(dir(reliability))

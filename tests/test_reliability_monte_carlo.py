@@ -71,7 +71,7 @@ def between(low: float, value: float, high: float) -> bool:
 
 
 @pytest.mark.parametrize("name", BOTH)
-def test_intervals_hold_what_the_chain_says(name: str) -> None:
+def test_intervals_contain_the_chain_result(name: str) -> None:
     # Of 100 intervals that each hold the exact value with 99 %, fewer than 97 do with a probability of 2 %; seeds are
     # fixed, so a pass is a pass for ever.
     sets, years, method = BOTH[name]
@@ -135,16 +135,16 @@ def test_an_enclosure_too_large_to_be_forced_is_sampled_plainly() -> None:
     assert simulate(HONG2006, overrides=widest, years=[1e-6], lifetimes=1000).loss[0]["method"] == "biased"
 
 
-def test_more_lifetimes_than_can_be_drawn_are_refused_before_any_is() -> None:
+def test_too_many_lifetimes_are_refused_before_simulation() -> None:
     most = 2**36 // (HONG2006["enclosure"]["data"] + 1 + 5 + 1)
 
-    def told(done: int, _: int) -> None:
+    def fail(done: int, _: int) -> None:
         raise AssertionError(f"{done} lifetimes were simulated")
 
     methods: tuple[Method, ...] = ("plain", "biased", "auto")
     for method in methods:
         with pytest.raises(ReliabilityError, match=f"ask for at most {most}; rare") as caught:
-            simulate(HONG2006, years=[1], lifetimes=most + 1, method=method, progress=told)
+            simulate(HONG2006, years=[1], lifetimes=most + 1, method=method, progress=fail)
         assert (caught.value.kind, caught.value.path) == ("out-of-range", "lifetimes")
     with pytest.raises(ReliabilityError, match="10006 devices and spares are more than 10000"):
         simulate(HONG2006, overrides={"enclosure.data": 10_000}, lifetimes=1000)
@@ -158,14 +158,14 @@ def test_more_lifetimes_than_can_be_drawn_are_refused_before_any_is() -> None:
 def _soon_enough() -> Callable[[int, int], None]:
     """Return what ends a simulation that has begun, once it has said how many lifetimes there may be."""
 
-    def told(_: int, most: int) -> None:
+    def stop(_: int, most: int) -> None:
         assert most == 2**36 // 9_007
         raise KeyboardInterrupt
 
-    return told
+    return stop
 
 
-def test_losses_by_tips_are_counted_as_they_come() -> None:
+def test_losses_by_tips_are_counted() -> None:
     tips = {"count": 10, "mttf": "1000 years", "spares": 1}
     found = simulate(HONG2006, overrides={"device.mttf": "1e9 h", "device.tips": tips}, years=[0.1], lifetimes=2000)
     # A device is lost with its second tip, 5e-7 of them within a tenth of a year: no loss is to be seen.
@@ -181,7 +181,7 @@ def test_a_seed_gives_the_same_on_any_number_of_threads() -> None:
     assert found(7, 1) != found(8, 1)
 
 
-def test_nothing_seen_is_printed_as_a_bound() -> None:
+def test_unobserved_events_are_printed_as_bounds() -> None:
     found = simulate(HONG2006, years=[0.1], method="plain", lifetimes=1000)
     loss = found.loss[0]
     assert loss["estimate"] is None
@@ -203,7 +203,7 @@ def test_nothing_seen_is_printed_as_a_bound() -> None:
         ("device.tips", {"count": 1000, "mttf": "5000 years", "spares": 1, "tolerated": 1}, True),
     ],
 )
-def test_what_chains_cannot_say_changes_the_loss(key: str, value: dict[str, Any], worse: bool) -> None:
+def test_effects_without_a_chain_change_the_loss(key: str, value: dict[str, Any], worse: bool) -> None:
     plain = simulate(HONG2006, years=[3], lifetimes=20_000, confidence=0.99).loss[0]
     changed = load(HONG2006, overrides={key: value})
     assert needs_simulation(changed) == [key]
@@ -239,7 +239,7 @@ def test_a_rebuild_takes_its_time_from_the_device() -> None:
     assert mean_rebuild_h(load(named | {"rebuild": {"bandwidth_share": 0.05}})) < 0.25
 
 
-def test_a_rebuild_takes_what_a_load_leaves(tmp_path: Path) -> None:
+def test_rebuilds_use_the_remaining_bandwidth(tmp_path: Path) -> None:
     def rebuild_h(rate_per_s: float) -> float:
         path = tmp_path / f"{rate_per_s:g}.toml"
         path.write_text(
@@ -333,11 +333,11 @@ def test_a_bad_argument_is_refused_by_name(arguments: dict[str, Any], message: s
         simulate(HONG2006, **arguments)
 
 
-def test_progress_is_told_and_its_errors_come_through() -> None:
-    told: list[tuple[int, int]] = []
-    simulate(HONG2006, method="plain", lifetimes=1_000_000, progress=lambda *lives: told.append(lives))
-    assert told
-    assert all(0 <= done <= total == 1_000_000 for done, total in told)
+def test_progress_is_reported_and_its_errors_are_passed_on() -> None:
+    calls: list[tuple[int, int]] = []
+    simulate(HONG2006, method="plain", lifetimes=1_000_000, progress=lambda *lives: calls.append(lives))
+    assert calls
+    assert all(0 <= done <= total == 1_000_000 for done, total in calls)
 
     def fails(done: int, total: int) -> None:
         raise LookupError(f"{done} of {total}")
@@ -349,11 +349,11 @@ def test_progress_is_told_and_its_errors_come_through() -> None:
 def test_ctrl_c_ends_a_simulation_with_the_lifetimes_so_far() -> None:
     code = (
         "import json, sys, threading\nfrom sledsim.reliability import simulate\n"
-        "told = threading.Event()\n"
+        "started = threading.Event()\n"
         # A thread says so when the report is over: Ctrl-C amidst a report is an error in it.
-        "threading.Thread(target=lambda: told.wait() and print('simulating', flush=True), daemon=True).start()\n"
+        "threading.Thread(target=lambda: started.wait() and print('simulating', flush=True), daemon=True).start()\n"
         "sys.setswitchinterval(1)\n"
-        f"found = simulate({HONG2006!r}, lifetimes=1_000_000_000, method='plain', progress=lambda *_: told.set())\n"
+        f"found = simulate({HONG2006!r}, lifetimes=1_000_000_000, method='plain', progress=lambda *_: started.set())\n"
         "print(found.to_json(indent=None)); print(found, file=sys.stderr)"
     )
     command = [sys.executable, "-c", code]
@@ -370,7 +370,7 @@ def test_ctrl_c_ends_a_simulation_with_the_lifetimes_so_far() -> None:
     assert "INCOMPLETE" in err
 
 
-def test_a_simulation_stopped_at_once_knows_nothing() -> None:
+def test_simulations_stopped_at_once_have_no_results() -> None:
     found = MonteCarlo(
         Description.load(HONG2006),
         loss=[{"years": 1, "estimate": None, "low": 0, "high": 1, "observed": 0, "lifetimes": 0, "method": "plain"}],

@@ -48,7 +48,7 @@ def test_the_page_describes_enclosures_that_can_be_read() -> None:
         reliability.load({**first, **tables})
 
 
-def test_what_the_page_says_of_weak_devices(sledsim_cli: Callable[..., Outcome]) -> None:
+def test_statements_of_the_page_about_weak_devices(sledsim_cli: Callable[..., Outcome]) -> None:
     def loss(name: str, *sets: str) -> float:
         words = [word for each in sets for word in ("--set", each)]
         whole = json.loads(sledsim_cli("reliability", EXAMPLES / name, *words, "--years", "5", "--json").out)
@@ -62,7 +62,7 @@ def test_what_the_page_says_of_weak_devices(sledsim_cli: Callable[..., Outcome])
     assert 60 * reliability.mean_rebuild_h(share) == pytest.approx(14.8, abs=0.05)
 
 
-def test_what_the_page_says_of_costs(sledsim_cli: Callable[..., Outcome]) -> None:
+def test_statements_of_the_page_about_costs(sledsim_cli: Callable[..., Outcome]) -> None:
     whole = json.loads(sledsim_cli("reliability", HONG, "--figure", "cost", "--json").out)
     designs = {(each["strategy"], each["spares"]): each for each in whole["designs"]}
     prices = {each["spares"]: each for each in whole["visit_prices"]}

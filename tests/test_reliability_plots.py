@@ -71,7 +71,7 @@ def test_survival_is_drawn_as_it_was_computed(charts: dict[str, dict[str, Any]])
     assert {row["years"] for row in rows} >= {0, 1, 3, 5}
 
 
-def test_every_curve_has_its_own_look(charts: dict[str, dict[str, Any]]) -> None:
+def test_curves_have_distinct_styles(charts: dict[str, dict[str, Any]]) -> None:
     for name, count in (("survival", 2), ("compared", 4), ("spares", 8)):
         [colours, *_] = parts(charts[name], "color")
         [dashes, *_] = [dash for dash in parts(charts[name], "strokeDash") if isinstance(dash, dict)]
@@ -88,7 +88,7 @@ def test_shades_run_from_one_end_to_the_other() -> None:
         assert (found[0], found[-1]) == ("#7ad151", "#440154")
 
 
-def test_the_figures_of_the_paper_are_drawn_whole(charts: dict[str, dict[str, Any]], shown: dict[str, Shown]) -> None:
+def test_figures_of_the_paper_are_complete(charts: dict[str, dict[str, Any]], shown: dict[str, Shown]) -> None:
     drawn = rows_with(charts["maintenance"], "mttf", "strategy", "spares")
     found = [row for row in shown["maintenance"].to_dict()["rows"] if row["repair"]]
     # Spares 0 to 5, two strategies, five times of repair.
@@ -124,7 +124,7 @@ def test_intervals_are_drawn_beside_the_chain() -> None:
     assert line == pytest.approx(reliability.MarkovModel(report.description).loss_probability("5 years"), rel=1e-4)
 
 
-def test_a_bound_is_drawn_as_one() -> None:
+def test_bounds_are_marked() -> None:
     plain = reliability.simulate(ENCLOSURE, years=[0.1], lifetimes=1000, method="plain")
     chart = plain.plot().to_dict()
     [row] = rows_with(chart, "low", "high")
@@ -134,21 +134,21 @@ def test_a_bound_is_drawn_as_one() -> None:
     assert 0 < low < row["loss"] < high == 1
 
 
-def test_many_spares_make_no_more_curves_than_the_eye_keeps_apart() -> None:
+def test_number_of_curves_is_limited() -> None:
     found = reliability.survival_by_spares(ENCLOSURE, overrides={"enclosure.spares": 40})
     names = [curve.name for curve in found.curves if not curve.is_disk]
     assert len(names) <= 8
     assert (names[0], names[-1]) == ("no spares", "40 spares")
 
 
-def test_what_is_shown_saves_itself(shown: dict[str, Shown], tmp_path: Path) -> None:
+def test_charts_can_be_saved(shown: dict[str, Shown], tmp_path: Path) -> None:
     for name, each in shown.items():
         each.save_plot(tmp_path / f"{name}.svg")
         assert (tmp_path / f"{name}.svg").read_text().startswith("<svg")
         assert "<table>" in each._repr_html_()
 
 
-def test_an_enclosure_that_never_fails_in_sight_is_drawn() -> None:
+def test_enclosures_without_failures_are_drawn() -> None:
     # Probabilities far below what a logarithmic axis of doubles shows next to 1.
     found = reliability.analyse(
         ENCLOSURE,

@@ -168,7 +168,7 @@ def checked(text: str, folder: Path, question: str, *, exact: bool) -> Any:
     return Fraction(str(value)) if exact else float(value)
 
 
-def test_there_are_twenty_configurations_and_more() -> None:
+def test_at_least_twenty_configurations_are_compared() -> None:
     assert len(CASES) >= 20
 
 

@@ -31,20 +31,20 @@ def as_python_writes(values: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("example", examples_of("scenario"), ids=lambda path: path.stem)
-def test_the_text_of_a_scenario_is_that_of_its_values(example: Path) -> None:
+def test_canonical_text_depends_only_on_values(example: Path) -> None:
     scenario = resolve(example)
     assert scenario.canonical() == as_python_writes(scenario.values)
     assert resolve(scenario.values) == scenario
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_numbers_are_written_as_ever(number: float) -> None:
+def test_format_of_numbers_is_stable(number: float) -> None:
     scenario = resolve({**SCENARIO, "title": f'é\n\t\x01\x7f"\\/ {number}', "run": {"time_s": min(number, 1e10)}})
     assert scenario.canonical() == as_python_writes(scenario.values)
     assert scenario.values["run"]["time_s"] == min(number, 1e10)
 
 
-def test_what_says_the_same_is_equal() -> None:
+def test_equivalent_scenarios_are_equal() -> None:
     one, same, other = resolve(SCENARIO), resolve(SCENARIO), resolve(SCENARIO, {"seed": 9})
     assert one == same
     assert hash(one) == hash(same)
@@ -55,7 +55,7 @@ def test_what_says_the_same_is_equal() -> None:
     assert repr(other) == "<Scenario: synthetic on g2, seed 9>"
 
 
-def test_a_scenario_stays_as_it_is() -> None:
+def test_scenarios_are_immutable() -> None:
     scenario = resolve(SCENARIO)
     with pytest.raises(AttributeError):
         scenario.seed = 4  # type: ignore[misc]
@@ -70,7 +70,7 @@ def mean_of(scenario: Resolved) -> tuple[float, list[str]]:
     return run_resolved(scenario).response.mean_ms, scenario.citations
 
 
-def test_a_scenario_goes_to_other_processes() -> None:
+def test_scenarios_can_be_pickled() -> None:
     scenario = resolve(SCENARIO)
     assert pickle.loads(pickle.dumps(scenario)) == scenario
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
@@ -88,7 +88,7 @@ def test_a_moved_trace_has_the_same_canonical_text(trace_file: Path) -> None:
     assert resolve(SCENARIO).trace is None
 
 
-def test_powers_that_are_not_known_are_named() -> None:
+def test_unknown_powers_are_named() -> None:
     assert resolve(SCENARIO).unpowered == []
     members = [{"device": "atlas10k"}, {"device": "g2"}]
     assert resolve({**SCENARIO, "system": {"kind": "concat", "members": members}}).unpowered == ["atlas10k"]
@@ -101,13 +101,13 @@ def test_powers_that_are_not_known_are_named() -> None:
         ({"a": [1, object()]}, "title.a.1: object <object object at"),
     ],
 )
-def test_what_no_document_has_is_refused_by_its_place(title: object, said: str) -> None:
+def test_values_outside_the_document_model_are_refused_by_path(title: object, said: str) -> None:
     with pytest.raises(ScenarioError, match=r"^scenario: ") as raised:
         resolve({**SCENARIO, "title": title})
     assert said in str(raised.value)
 
 
-def test_a_table_within_itself_is_refused() -> None:
+def test_recursive_tables_are_refused() -> None:
     endless: dict[str, Any] = dict(SCENARIO)
     endless["system"] = endless
     with pytest.raises(ScenarioError, match="nested deeper"):
@@ -135,7 +135,7 @@ def test_a_device_alone_is_refused_as_in_a_scenario(given: Any, sets: list[str],
     assert alone.value.faults == within.value.faults
 
 
-def test_only_a_drive_can_be_looked_at_as_a_device() -> None:
+def test_only_drives_can_be_opened_as_devices() -> None:
     sets = ["system.kind=partition", "system.child=g2", "system.bytes=1000000"]
     with pytest.raises(ScenarioError):
         sledsim.Device("g2", overrides=sets)

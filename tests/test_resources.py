@@ -91,14 +91,14 @@ members = [{ count = 4, device = "cheetah73" }]
 """
 
 
-def test_a_run_with_power_cuts_holds_what_is_written_and_no_more(tmp_path: Path) -> None:
+def test_memory_of_a_power_cut_run_follows_from_written_data(tmp_path: Path) -> None:
     path = tmp_path / "rebuilt.toml"
     path.write_text(REBUILT)
     assert limited("RLIMIT_AS", 2 << 30, "run", path, "--json").status == 0
 
 
 @pytest.mark.slow
-def test_a_run_with_power_cuts_that_writes_too_much_is_ended_with_a_word(tmp_path: Path) -> None:
+def test_power_cut_run_with_too_much_data_ends_with_an_error(tmp_path: Path) -> None:
     path = tmp_path / "large.toml"
     path.write_text(LARGE)
     found = limited("RLIMIT_AS", 4 << 30, "run", path)
@@ -107,7 +107,7 @@ def test_a_run_with_power_cuts_that_writes_too_much_is_ended_with_a_word(tmp_pat
     assert "run.power_cuts" in found.err
 
 
-def test_too_little_memory_is_said(scenario_file: Path) -> None:
+def test_out_of_memory_is_reported(scenario_file: Path) -> None:
     command = [sys.executable, "-c", NO_MEMORY, str(scenario_file)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert (done.returncode, done.stdout) == (2, "")
@@ -116,9 +116,7 @@ def test_too_little_memory_is_said(scenario_file: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", size(["svg"], ["svg", "png", "html"]))
-def test_a_picture_that_finds_no_room_is_said_and_the_run_is_not_lost(
-    scenario_file: Path, tmp_path: Path, ending: str
-) -> None:
+def test_out_of_memory_in_a_picture_keeps_the_run(scenario_file: Path, tmp_path: Path, ending: str) -> None:
     # The engine that draws reserves gigabytes of addresses, and ends its process where it does not get them.
     picture = tmp_path / f"picture.{ending}"
     found = limited("RLIMIT_AS", 2 << 30, "run", scenario_file, "--plot", picture)
@@ -128,7 +126,7 @@ def test_a_picture_that_finds_no_room_is_said_and_the_run_is_not_lost(
     assert limited("RLIMIT_AS", 2 << 30, "run", scenario_file, "--plot", tmp_path / "picture.json").status == 0
 
 
-def test_who_draws_is_started_again_where_it_has_ended(tmp_path: Path) -> None:
+def test_drawing_process_is_restarted_after_it_ended(tmp_path: Path) -> None:
     import altair
 
     from sledsim.show.converting import converted_text
@@ -159,7 +157,7 @@ main()
 
 
 @pytest.mark.parametrize("most", size([32], [32, 64, 256]))
-def test_few_open_files_are_enough_or_too_few_in_a_word(sweep_file: Path, tmp_path: Path, most: int) -> None:
+def test_file_descriptor_limits_are_met_or_reported(sweep_file: Path, tmp_path: Path, most: int) -> None:
     scenario, store = sweep_file.with_name("small.toml"), tmp_path / "s"
     commands: tuple[list[str | Path], ...] = (
         ["run", scenario, "--log", tmp_path / "log.parquet"],
@@ -211,7 +209,7 @@ def unwritable(tmp_path: Path) -> Path:
     ],
     ids=" ".join,
 )
-def test_what_cannot_be_written_is_said(
+def test_write_errors_are_reported(
     sledsim_cli: Callable[..., Outcome], sweep_file: Path, trace_file: Path, tmp_path: Path, arguments: list[str]
 ) -> None:
     from test_import import SIMPLE
@@ -229,7 +227,7 @@ def test_what_cannot_be_written_is_said(
 
 # DuckDB writes logs, the core writes traces as text, and Python writes the rest.
 @pytest.mark.parametrize("name", ["log.parquet", "trace.csv", "chart.html", *size([], ["log.csv", "trace.parquet"])])
-def test_a_full_disk_leaves_what_was_there(scenario_file: Path, tmp_path: Path, name: str) -> None:
+def test_full_disks_keep_earlier_files(scenario_file: Path, tmp_path: Path, name: str) -> None:
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[1] == resource.RLIM_INFINITY
     folder = tmp_path / "full"
     folder.mkdir()
@@ -278,7 +276,7 @@ if __name__ == "__main__":
 """
 
 
-def test_a_local_cluster_is_reached_from_this_machine_alone(tmp_path: Path) -> None:
+def test_local_clusters_listen_on_loopback_only(tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     script = tmp_path / "listening.py"
     script.write_text(LISTENING)
@@ -288,7 +286,7 @@ def test_a_local_cluster_is_reached_from_this_machine_alone(tmp_path: Path) -> N
     assert listening <= {("tcp", "0100007F"), ("tcp6", "00000000000000000000000001000000")}, listening
 
 
-def test_sleds_are_counted_before_they_are_made(tmp_path: Path) -> None:
+def test_too_many_sleds_are_refused_before_allocation(tmp_path: Path) -> None:
     # Each has a queue of its own: made first they would take more than a gigabyte.
     drive = {"kind": "drive", "device": {"name": "g1-paper", "sleds": 1024}, "scheduler": {"name": "asptf"}}
     member = {"kind": "partition", "child": drive, "first_block": 54547, "bytes": 16777216}

@@ -43,7 +43,7 @@ def test_keys_and_attributes_are_the_same(result: sledsim.Result) -> None:
         result["nothing"]
 
 
-def test_parts_add_up(result: sledsim.Result) -> None:
+def test_phases_add_up_to_response_times(result: sledsim.Result) -> None:
     whole = result.overhead.mean_ms + result.wait.mean_ms + result.service.mean_ms
     assert result.response.mean_ms == pytest.approx(whole, rel=1e-9)
     phases = ("startup", "seek", "turnaround", "servo", "transfer", "bus")
@@ -82,7 +82,7 @@ def test_every_key_of_a_result_is_documented(result: sledsim.Result) -> None:
     assert keys_without_description(result.summary, schema, schema) == []
 
 
-def test_same_scenario_same_bytes(result: sledsim.Result) -> None:
+def test_equal_scenarios_give_equal_bytes(result: sledsim.Result) -> None:
     assert sledsim.run(SCENARIO).to_json() == result.to_json()
     assert sledsim.run(SCENARIO, overrides=["seed=4"]).to_json() != result.to_json()
 
@@ -116,7 +116,7 @@ def test_histograms_count_every_request(result: sledsim.Result, quantity: str) -
 
 
 @pytest.mark.parametrize(("quantity", "op"), [("speed", "all"), ("response", "erases")])
-def test_a_histogram_of_nothing_known_says_so(result: sledsim.Result, quantity: str, op: str) -> None:
+def test_unknown_histograms_are_refused(result: sledsim.Result, quantity: str, op: str) -> None:
     with pytest.raises(RunError, match="is not known"):
         result.histogram(quantity, op)
 
@@ -130,7 +130,7 @@ def test_the_log_has_a_row_per_request(result: sledsim.Result) -> None:
     assert float(log["energy_j"].sum()) > 0
 
 
-def test_the_log_passes_to_other_libraries(result: sledsim.Result) -> None:
+def test_the_log_can_be_converted_by_other_libraries(result: sledsim.Result) -> None:
     [(count, mean_ms)] = result.relation().aggregate("count(*), avg(end_ns - arrival_ns) / 1e6").fetchall()
     assert count == 3000
     assert mean_ms == pytest.approx(result.response.mean_ms, rel=1e-9)
@@ -154,7 +154,7 @@ def test_the_log_can_be_written(result: sledsim.Result, tmp_path: Path) -> None:
     assert json.loads(scenarios[0]) == result.summary["scenario"]
 
 
-def test_a_log_that_was_not_kept_or_has_no_place_says_so(result: sledsim.Result, tmp_path: Path) -> None:
+def test_missing_logs_and_bad_log_paths_raise_errors(result: sledsim.Result, tmp_path: Path) -> None:
     with pytest.raises(RunError, match="log=True"):
         sledsim.run(SCENARIO, overrides=["run.requests=10"]).log  # noqa: B018
     with pytest.raises(SledsimError, match=r"unknown kind of file '.xlsx'"):
@@ -182,7 +182,7 @@ def test_progress_is_reported() -> None:
     assert [report[0] for report in reports] == sorted(report[0] for report in reports)
 
 
-def test_an_error_in_the_progress_function_comes_back() -> None:
+def test_errors_of_the_progress_function_are_passed_on() -> None:
     def fail(*_: object) -> None:
         raise ValueError("enough")
 
@@ -214,14 +214,14 @@ def test_scenarios_are_run_and_named_when_compared(scenario_file: Path) -> None:
         sledsim.compare([])
 
 
-def test_reads_alone_leave_writes_out() -> None:
+def test_results_of_reads_omit_writes() -> None:
     result = sledsim.run(SCENARIO, overrides=["workload.read_fraction=1", "run.requests=500"])
     assert result.writes is None
     assert "writes" not in str(result)
     assert "writes" not in sledsim.compare([result]).to_json().partition("metrics")[2]
 
 
-def test_requests_served_together_are_shown_where_there_may_be_any() -> None:
+def test_batched_requests_are_shown_for_batching_schedulers() -> None:
     busy = {**SCENARIO, "system": {"device": "g2", "merge": {"requests": 8, "anywhere": True, "rows": True}}}
     result = sledsim.run(busy, overrides=["workload.arrival.rate_per_s=3000"])
     text = " ".join(str(result).split())
@@ -257,8 +257,8 @@ def test_a_replay_states_its_assumptions(trace_file: Path, fit: str, addresses: 
     assert result.scenario.workload.fit == fit
 
 
-def test_a_run_says_whether_it_was_long_enough() -> None:
-    def told(rate: float, requests: int) -> tuple[str, str, float | None]:
+def test_results_state_if_the_run_was_long_enough() -> None:
+    def length_note(rate: float, requests: int) -> tuple[str, str, float | None]:
         workload = {"arrival": {"kind": "poisson", "rate_per_s": rate}}
         result = sledsim.run({"workload": workload, "system": {"device": "g2"}, "run": {"requests": requests}})
         response = result.response
@@ -267,16 +267,16 @@ def test_a_run_says_whether_it_was_long_enough() -> None:
         lines = str(result.brief()).splitlines()
         return lines[0].rpartition("requests, ")[2], lines[-1], share
 
-    ended, _, share = told(500, 50_000)
+    ended, _, share = length_note(500, 50_000)
     assert share is not None
     assert (ended, share < 0.05) == ("long enough", True)
-    ended, note, share = told(500, 400)
+    ended, note, share = length_note(500, 400)
     assert share is not None
     assert (ended, share > 0.05) == ("not long enough", True)
     assert note == "note: the mean is not known to 5 % yet; a longer run would tell"
 
 
-def test_overload_is_told_with_the_rates_offered_and_served() -> None:
+def test_overload_is_reported_with_offered_and_served_rates() -> None:
     workload = {"arrival": {"kind": "poisson", "rate_per_s": 2500.0}}
     scenario = {"seed": 1, "workload": workload, "system": {"device": "g2"}, "run": {"requests": 20_000}}
     result = sledsim.run(scenario)
@@ -302,7 +302,7 @@ def test_overload_is_told_with_the_rates_offered_and_served() -> None:
         assert sledsim.run(scenario, overrides=calm).overload is None
 
 
-def test_figures_after_a_warm_up_say_which_requests_they_are_of() -> None:
+def test_figures_after_a_warm_up_name_their_requests() -> None:
     workload = {"arrival": {"kind": "poisson", "rate_per_s": 2000.0}}
     device = {"name": "simpledisk-constant", "access_ms": 0.88}
     run = {"time_s": 2.0, "warmup_s": 1.0}
@@ -320,7 +320,7 @@ def test_figures_after_a_warm_up_say_which_requests_they_are_of() -> None:
     assert lines[1].startswith("throughput 1,")
 
 
-def test_a_resolved_scenario_runs_as_what_it_was_resolved_from() -> None:
+def test_resolved_scenario_gives_the_same_results() -> None:
     document = {"workload": {"arrival": {"kind": "poisson", "rate_per_s": 100.0}}, "system": {"device": "g2"}}
     resolved = sledsim.scenario.resolve(document, {"run.requests": 50})
     assert sledsim.run(resolved).summary == sledsim.run(document, overrides={"run.requests": 50}).summary

@@ -24,7 +24,7 @@ CRATE = ROOT / "examples" / "rust-plugins"
 BUILDING = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target"), "PYO3_PYTHON": sys.executable}
 
 
-def test_the_crate_is_built_of_what_the_simulator_is_built_of() -> None:
+def test_the_crate_uses_the_locked_dependencies() -> None:
     def packages(folder: Path) -> set[tuple[str, str]]:
         lock = tomllib.loads((folder / "Cargo.lock").read_text())
         return {(package["name"], package["version"]) for package in lock["package"]}
@@ -32,7 +32,7 @@ def test_the_crate_is_built_of_what_the_simulator_is_built_of() -> None:
     assert packages(CRATE) - packages(ROOT) == {("rust-plugins", "0.1.0")}
 
 
-def test_what_the_simulators_build_has_made_serves_the_crate() -> None:
+def test_the_crate_reuses_the_build_of_the_simulator() -> None:
     ours, theirs = (tomllib.loads((folder / "Cargo.toml").read_text())["profile"]["dev"] for folder in (ROOT, CRATE))
     locked = {package["name"] for package in tomllib.loads((CRATE / "Cargo.lock").read_text())["package"]}
     packages = {name: each for name, each in ours.pop("package").items() if name in locked}
@@ -49,7 +49,7 @@ def test_what_the_simulators_build_has_made_serves_the_crate() -> None:
         ("colorsys", "SLEDSIM_CORE is colorsys, which is no core of Sledsim"),
     ],
 )
-def test_what_is_no_core_is_said(core: str, says: str) -> None:
+def test_invalid_core_paths_are_reported(core: str, says: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", "from sledsim.cli import main; main()", "list", "schedulers"],
         env={**os.environ, CORE: core},
@@ -143,7 +143,7 @@ def test_a_device_in_rust_gives_the_log_of_the_same_class(with_plugins: Callable
 
 
 @pytest.mark.slow
-def test_sweeps_and_hit_ratios_take_the_plugins(with_plugins: Callable[..., str], tmp_path: Path) -> None:
+def test_sweeps_and_hit_ratios_accept_the_plugins(with_plugins: Callable[..., str], tmp_path: Path) -> None:
     axes = {"scheduler": ["sptf", "mine-sptf"], "device": ["g1", "g2"]}
     (tmp_path / "sweep.json").write_text(json.dumps({"scenario": {**SCENARIO, "run": {"requests": 300}}, "axes": axes}))
     for more in ([], ["--cluster", "local"]):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sledsim.scenario import ScenarioLike
 
 
-def test_the_classes_are_what_the_schema_gives() -> None:
+def test_typed_classes_match_the_schema() -> None:
     command = [sys.executable, str(ROOT / "tools" / "generate_scenario.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -68,7 +68,7 @@ def test_a_loaded_scenario_has_every_key_and_is_typed() -> None:
     assert json.loads(scenario.to_json()) == scenario.to_dict()
 
 
-def test_what_is_resolved_suits_the_schema_and_resolves_to_itself() -> None:
+def test_resolved_scenarios_match_the_schema_and_are_stable() -> None:
     once = resolve(SCENARIO).values
     jsonschema.Draft202012Validator(_core.schema()).validate(once)
     jsonschema.Draft202012Validator(_core.schema()).validate(SCENARIO)
@@ -115,12 +115,12 @@ def test_typed_classes_refuse_wrong_keys_and_types(keys: dict[str, Any], message
         Scenario(**{**SCENARIO, **keys})
 
 
-def test_what_json_does_not_know_is_an_error() -> None:
+def test_values_outside_json_are_refused() -> None:
     with pytest.raises(ScenarioError, match="has no place in a scenario"):
         resolve({**SCENARIO, "title": object()})
 
 
-def test_typed_classes_say_the_same_as_dictionaries() -> None:
+def test_typed_classes_equal_dictionaries() -> None:
     typed = Scenario(
         seed=3,
         workload=SyntheticWorkload(read_fraction=0.6, arrival=PoissonArrival(rate_per_s=600.0)),
@@ -130,7 +130,7 @@ def test_typed_classes_say_the_same_as_dictionaries() -> None:
     assert typed.resolve() == resolve(SCENARIO).values
 
 
-def test_values_of_notebooks_are_taken() -> None:
+def test_numpy_values_are_accepted() -> None:
     import numpy as np
 
     resolved = resolve({**SCENARIO, "run": {"requests": np.int64(7)}}).values

@@ -39,7 +39,7 @@ def search(parameters: dict[str, Any], **keys: Any) -> Search:
         ({"from": 1, "to": 1e300, "integer": True}, "to", "9,007,199,254,740,992"),
     ],
 )
-def test_a_step_that_leads_nowhere_is_refused(axis: dict[str, Any], key: str, says: str) -> None:
+def test_steps_that_never_reach_the_end_are_refused(axis: dict[str, Any], key: str, says: str) -> None:
     with pytest.raises(SledsimError, match=says) as raised:
         search({RATE: axis})
     assert raised.value.path == f"parameters.{RATE}.{key}"
@@ -63,14 +63,14 @@ def test_steps_stay_within_their_range(axis: dict[str, Any], allowed: set[float]
 
 
 @pytest.mark.parametrize("paths", ["seed", "scheduler, seed", "scenario.seed"])
-def test_seeds_are_no_parameter_of_a_search(paths: str) -> None:
+def test_seeds_are_refused_as_search_parameters(paths: str) -> None:
     with pytest.raises(SledsimError, match="seeds of runs") as raised:
         search({paths: [1, 2]})
     assert raised.value.path == "parameters.seed"
 
 
 @pytest.mark.parametrize("path", ["", " ", "a..b", ".a"])
-def test_an_axis_without_a_name_is_told_where_it_stands(path: str) -> None:
+def test_unnamed_axes_are_reported_with_their_place(path: str) -> None:
     with pytest.raises(SledsimError, match="no path of a parameter") as raised:
         search({path: [1]})
     assert raised.value.path == "parameters"

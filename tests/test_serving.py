@@ -82,7 +82,7 @@ def served(
         server.leave()
 
 
-def test_what_is_written_is_read_and_times_are_the_systems(tmp_path: Path) -> None:
+def test_data_is_read_back_and_times_are_simulated(tmp_path: Path) -> None:
     with served(tmp_path, "--log", "log.csv") as server:
         client = server.client()
         size = client.go()
@@ -117,7 +117,7 @@ def test_what_is_written_is_read_and_times_are_the_systems(tmp_path: Path) -> No
         assert int(row["response_ns"]) >= 0
 
 
-def test_a_replay_of_a_log_turns_a_disk_as_the_server_did(tmp_path: Path) -> None:
+def test_replayed_logs_have_the_rotational_position_of_the_server(tmp_path: Path) -> None:
     with served(tmp_path, "--log", "log.csv", system="device = 'atlas10k'") as server:
         client = server.client()
         client.go()
@@ -132,7 +132,7 @@ def test_a_replay_of_a_log_turns_a_disk_as_the_server_did(tmp_path: Path) -> Non
     assert len(found) == 5
 
 
-def test_requests_that_cannot_be_are_refused_and_the_connection_lives(tmp_path: Path) -> None:
+def test_invalid_requests_are_refused_and_the_connection_stays_open(tmp_path: Path) -> None:
     with served(tmp_path) as server:
         client = server.client()
         size = client.go()
@@ -155,7 +155,7 @@ def test_requests_that_cannot_be_are_refused_and_the_connection_lives(tmp_path: 
     assert not server.socket.exists()
 
 
-def test_options_are_answered_as_the_protocol_has_them(tmp_path: Path) -> None:
+def test_options_follow_the_protocol(tmp_path: Path) -> None:
     with served(tmp_path) as server:
         client = server.client()
         assert client.option(5) == [(0x80000001, b"")]
@@ -265,7 +265,7 @@ def test_requests_before_a_disconnect_are_replied_to(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("device", "is_rotational"), [("atlas10k", True), ("g2", False)])
-def test_a_disk_is_rotational(tmp_path: Path, device: str, is_rotational: bool) -> None:
+def test_disks_are_advertised_as_rotational(tmp_path: Path, device: str, is_rotational: bool) -> None:
     with served(tmp_path, system=f"device = '{device}'") as server:
         client = server.client()
         client.socket.sendall(struct.pack(">QII", OPTION_MAGIC, 1, 0))
@@ -274,7 +274,7 @@ def test_a_disk_is_rotational(tmp_path: Path, device: str, is_rotational: bool) 
         server.end()
 
 
-def test_an_image_is_free_after_its_server_whatever_its_clients_do(tmp_path: Path) -> None:
+def test_images_are_unlocked_when_the_server_ends(tmp_path: Path) -> None:
     connected = list[socket.socket]()
 
     def connect_and_interrupt(address: str, *_: object) -> None:
@@ -298,9 +298,7 @@ def test_an_image_is_free_after_its_server_whatever_its_clients_do(tmp_path: Pat
     ("options", "address"),
     [(("0",), "127.0.0.1"), (("127.0.0.1:0",), "127.0.0.1"), (("0.0.0.0:0", "--remote"), "0.0.0.0")],
 )
-def test_a_port_is_this_machines_own_unless_others_are_asked_for(
-    tmp_path: Path, options: tuple[str, ...], address: str
-) -> None:
+def test_ports_listen_on_loopback_by_default(tmp_path: Path, options: tuple[str, ...], address: str) -> None:
     with served(tmp_path, "--tcp", *options, "--once") as server:
         [host, port] = server.address.removeprefix("nbd://").split(":")
         assert (host, int(port) > 0) == (address, True)
@@ -317,7 +315,7 @@ def test_a_port_is_this_machines_own_unless_others_are_asked_for(
 
 
 @pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGTERM])
-def test_a_flush_that_was_answered_is_kept_in_the_file(tmp_path: Path, by: signal.Signals) -> None:
+def test_acknowledged_flushes_are_in_the_file(tmp_path: Path, by: signal.Signals) -> None:
     with served(tmp_path, "--image", "disk.img", "--dilation", "2") as server:
         client = server.client()
         client.go()
@@ -335,14 +333,14 @@ def test_a_flush_that_was_answered_is_kept_in_the_file(tmp_path: Path, by: signa
     assert (tmp_path / "disk.img").stat().st_blocks * 512 < 1 << 20
 
 
-def test_a_file_that_cannot_be_a_store_is_said(tmp_path: Path) -> None:
+def test_invalid_image_files_are_reported(tmp_path: Path) -> None:
     # /dev/full takes no byte; its size is 0, and cannot be set.
     with pytest.raises(sledsim.RunError, match="image") as caught:
         sledsim.runs.serve("g2", image="/dev/full", socket=tmp_path / "s.sock")
     assert caught.value.path == "image"
 
 
-def test_a_full_disk_under_the_store_is_an_error_of_the_write_and_the_rest_goes_on(tmp_path: Path) -> None:
+def test_full_host_disk_fails_the_write_only(tmp_path: Path) -> None:
     (tmp_path / "small").mkdir()
     # A name space of its own, in which anybody may mount a small disk.
     small = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
@@ -363,7 +361,7 @@ def test_a_full_disk_under_the_store_is_an_error_of_the_write_and_the_rest_goes_
         server.end()
 
 
-def test_with_once_it_ends_with_its_last_client(tmp_path: Path) -> None:
+def test_the_option_once_ends_the_server_with_its_last_client(tmp_path: Path) -> None:
     with served(tmp_path, "--once") as server:
         client = server.client()
         client.go()
@@ -380,7 +378,7 @@ SIDE_BY_SIDE = """kind = "stripe"
 members = [{ count = 2, device = { name = "simpledisk-constant", access_ms = 10.0 }, scheduler = "fcfs" }]"""
 
 
-def test_the_log_goes_by_the_time_of_asking_where_one_request_overtakes_another(tmp_path: Path) -> None:
+def test_the_log_is_ordered_by_arrival_time(tmp_path: Path) -> None:
     with served(tmp_path, "--log", "log.csv", system=SIDE_BY_SIDE) as server:
         client = server.client()
         client.go()
@@ -402,7 +400,7 @@ def test_the_log_goes_by_the_time_of_asking_where_one_request_overtakes_another(
     assert sledsim.replay(tmp_path / "log.csv", device="g2").requests["completed"] == 17
 
 
-def test_of_a_thousand_connections_the_first_are_served_and_the_others_told(tmp_path: Path) -> None:
+def test_connections_beyond_the_limit_are_refused(tmp_path: Path) -> None:
     with served(tmp_path) as server:
         first = server.client()
         first.go()
@@ -412,11 +410,11 @@ def test_of_a_thousand_connections_the_first_are_served_and_the_others_told(tmp_
             stream.settimeout(20)
             stream.connect(str(server.socket))
             many.append(stream)
-        # The first after those that are served are told why; of the rest nobody waits for anything.
+        # The next 64 connections receive the reason that they are refused; the rest are closed at once.
         assert [bool(stream.recv(18)) for stream in many] == [True] * (255 + 64) + [False] * (999 - 255 - 64)
-        told = many[300]
-        told.sendall(struct.pack(">IQIIIH", 3, OPTION_MAGIC, 7, 6, 0, 0))
-        assert struct.unpack(">I", told.recv(4096)[12:16]) == (0x80000002,)
+        refused = many[300]
+        refused.sendall(struct.pack(">IQIIIH", 3, OPTION_MAGIC, 7, 6, 0, 0))
+        assert struct.unpack(">I", refused.recv(4096)[12:16]) == (0x80000002,)
         assert first.read(0, 512) == bytes(512)
         for stream in many:
             stream.close()
@@ -425,7 +423,7 @@ def test_of_a_thousand_connections_the_first_are_served_and_the_others_told(tmp_
         server.end()
 
 
-def test_data_that_an_array_has_lost_is_an_error_of_the_request(tmp_path: Path) -> None:
+def test_lost_data_of_an_array_fails_the_request(tmp_path: Path) -> None:
     system = """kind = "raid5"
 members = [{ count = 3, device = "g2" }]
 faults = [{ member = 0, fails_at_s = 0.0 }, { member = 1, fails_at_s = 0.0 }]"""
@@ -451,7 +449,7 @@ faults = [{ member = 0, fails_at_s = 0.0 }, { member = 1, fails_at_s = 0.0 }]"""
         ({"socket": "s", "log": "no/such/folder/log.csv"}, "log", "No such file"),
     ],
 )
-def test_wrong_arguments_are_told_by_name(
+def test_wrong_arguments_are_refused_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, object], path: str, words: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -462,7 +460,7 @@ def test_wrong_arguments_are_told_by_name(
 
 
 @pytest.mark.parametrize("drop", [False, True])
-def test_a_store_of_another_device_is_left_alone(tmp_path: Path, drop: bool) -> None:
+def test_images_of_other_devices_are_not_changed(tmp_path: Path, drop: bool) -> None:
     with (tmp_path / "large.img").open("wb") as file:
         file.truncate(1 << 40)
     with pytest.raises(sledsim.RunError, match="it has 1099511627776 bytes, and the device"):
@@ -471,7 +469,7 @@ def test_a_store_of_another_device_is_left_alone(tmp_path: Path, drop: bool) -> 
 
 
 @pytest.mark.parametrize("options", [(), ("--drop",)])
-def test_a_store_that_is_to_be_dropped_is_gone_at_the_end(tmp_path: Path, options: tuple[str, ...]) -> None:
+def test_temporary_images_are_removed_at_the_end(tmp_path: Path, options: tuple[str, ...]) -> None:
     with served(tmp_path, "--image", "disk.img", *options) as server:
         client = server.client()
         client.go()
@@ -483,7 +481,7 @@ def test_a_store_that_is_to_be_dropped_is_gone_at_the_end(tmp_path: Path, option
 
 
 @pytest.mark.parametrize("kind", ["file", "folder"])
-def test_what_lies_where_the_socket_is_to_be_is_named_and_left_alone(tmp_path: Path, kind: str) -> None:
+def test_existing_file_at_the_socket_path_is_named_and_kept(tmp_path: Path, kind: str) -> None:
     image = tmp_path / "disk.img"
     place = tmp_path / "s.sock"
     if kind == "file":
@@ -498,7 +496,7 @@ def test_what_lies_where_the_socket_is_to_be_is_named_and_left_alone(tmp_path: P
     assert place.is_dir() or place.read_text() == "somebody's"
 
 
-def test_the_command_says_what_is_wrong(sledsim_cli: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_prints_errors(sledsim_cli: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert callable(sledsim_cli)
     monkeypatch.chdir(tmp_path)
     found: Outcome = sledsim_cli("serve", "nothing.toml")

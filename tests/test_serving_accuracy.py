@@ -47,7 +47,7 @@ def test_fio_and_the_server_report_the_same_requests(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "found.json").read_text())["jobs"][0]["error"] == 0
 
 
-def test_errors_are_what_lies_between_what_was_taken_and_asked() -> None:
+def test_error_is_measured_minus_requested_time() -> None:
     row = row_of(0.5, 2, seen([1000.0, 1010.0, 990.0, 1030.0], 0.25))
     assert row.fio == (10.0, 10.0, 0.75)
     assert row.server == (1.0, 2.0, 0.75)
@@ -69,13 +69,13 @@ def test_errors_are_what_lies_between_what_was_taken_and_asked() -> None:
         (1.0, 30, (0.0, 0.0, 0.98), ["98.0 % are within 2 %, not 99; of two bare programs' 97.0 %"]),
     ],
 )
-def test_what_is_beyond_what_was_asked_is_said(
+def test_missed_accuracy_targets_are_reported(
     access_ms: float, dilation: int, fio: tuple[float, float, float], beyond: list[str]
 ) -> None:
     assert Row(access_ms, dilation, (0.0, 0.0, 1.0), fio, (350.0, 0.97), 0.0).beyond() == beyond
 
 
-def test_too_few_requests_a_second_are_said(
+def test_too_low_request_rates_are_reported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert too_few(30_000.0) == []
@@ -88,7 +88,7 @@ def test_too_few_requests_a_second_are_said(
     assert list(serving_accuracy.said(Measuring(1)))[-1] == "- 1 requests/s, not 30,000"
 
 
-def test_the_quietest_of_several_tries_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_best_of_several_tries_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     loads = iter([1.5, 0.5, 0.01, 0.0])
     monkeypatch.setattr(serving_accuracy, "served", lambda *_: seen([1.0], next(loads)))
     assert quietest(tmp_path, Measuring(1, tries=2), 1.0, 1).others == 0.5
@@ -102,7 +102,7 @@ def test_the_quietest_of_several_tries_counts(tmp_path: Path, monkeypatch: pytes
     assert quietest(tmp_path, Measuring(1, tries=3), 1.0, 1).bare_us[-1] == 300.0
 
 
-def test_without_fio_it_says_what_brings_it(
+def test_error_of_missing_fio_names_its_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -40,18 +40,18 @@ def ended(end: Callable[[], object], after_s: float) -> Iterator[None]:
 
 
 @contextmanager
-def writing(server: Server, told: Path, seed: int) -> Iterator[subprocess.Popen[bytes]]:
+def writing(server: Server, log: Path, seed: int) -> Iterator[subprocess.Popen[bytes]]:
     """Let a process of its own write; begin when something has been answered."""
-    with told.open("wb") as out, subprocess.Popen([*WRITES, server.socket, str(seed)], stdout=out) as client:
+    with log.open("wb") as out, subprocess.Popen([*WRITES, server.socket, str(seed)], stdout=out) as client:
         try:
-            assert until(lambda: b"answered" in told.read_bytes(), client), "it ended before it wrote"
+            assert until(lambda: b"answered" in log.read_bytes(), client), "it ended before it wrote"
             yield client
         finally:
             client.kill()
 
 
-def test_what_was_answered_is_there_again_and_nothing_else(tmp_path: Path) -> None:
-    moments, told = Random(3), tmp_path / "told"
+def test_acknowledged_writes_survive_a_kill(tmp_path: Path) -> None:
+    moments, log = Random(3), tmp_path / "log"
     # What a block may hold: what was answered last, and what was asked for after that.
     may_hold = [[bytes(BLOCK_BYTES)] for _ in range(BLOCKS)]
     answered = 0
@@ -65,7 +65,7 @@ def test_what_was_answered_is_there_again_and_nothing_else(tmp_path: Path) -> No
                 may_hold[block] = [found]
             if number == ROUNDS:
                 break
-            with writing(server, told, number) as client:
+            with writing(server, log, number) as client:
                 at_some_moment(moments, 0.3)
                 if number % 2:
                     server.process.kill()
@@ -78,7 +78,7 @@ def test_what_was_answered_is_there_again_and_nothing_else(tmp_path: Path) -> No
                 server.end()
         asked: dict[int, tuple[int, bytes]] = {}
         # A line that was cut is none.
-        for what, cookie, *of in map(str.split, told.read_text().split("\n")[:-1]):
+        for what, cookie, *of in map(str.split, log.read_text().split("\n")[:-1]):
             if what == "asked":
                 block, data = int(of[0]), data_of(int(of[1]))
                 may_hold[block].append(data)
@@ -91,7 +91,7 @@ def test_what_was_answered_is_there_again_and_nothing_else(tmp_path: Path) -> No
     assert answered > 10 * ROUNDS
 
 
-def test_fio_verifies_what_it_wrote_when_the_server_is_back_that_was_killed(tmp_path: Path) -> None:
+def test_fio_verifies_its_writes_after_a_server_restart(tmp_path: Path) -> None:
     require_fio(tmp_path)
     job = ["--ioengine=nbd", f"--uri={at(tmp_path)}", "--rw=randwrite", "--bs=4k", "--iodepth=8", "--size=4m"]
     job += ["--verify=crc32c", "--verify_fatal=1", "--output-format=json", "--output=found.json"]
@@ -152,7 +152,7 @@ def lacking() -> str | None:
 
 
 @pytest.mark.skipif(refused() is not None, reason=refused() or "")
-def test_a_file_system_is_whole_and_has_every_file_that_was_synced(tmp_path: Path) -> None:
+def test_file_system_is_consistent_and_has_every_synced_file(tmp_path: Path) -> None:
     if says := lacking():
         missing(says)
     random = Random(4)
@@ -192,7 +192,7 @@ def test_a_file_system_is_whole_and_has_every_file_that_was_synced(tmp_path: Pat
     assert found_again >= ROUNDS_OF_A_FILE_SYSTEM
 
 
-def test_a_program_that_a_mounted_file_system_takes_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_programs_for_mounting_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert lacking() == "nbdfuse is not installed"
     for name in ("nbdfuse", "mke2fs"):

@@ -44,7 +44,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ({"image": "mine.toml", "drop": True}, "image", "system"),
     ],
 )
-def test_a_file_that_is_something_else_is_not_written(
+def test_files_of_other_formats_are_not_overwritten(
     folder: Path, options: dict[str, object], path: str, other: str
 ) -> None:
     (folder / "link").symlink_to("s.toml")
@@ -56,7 +56,7 @@ def test_a_file_that_is_something_else_is_not_written(
     assert not (folder / "same").exists()
 
 
-def test_the_command_writes_over_no_scenario(sledsim_cli: Callable[..., Outcome], folder: Path) -> None:
+def test_the_command_does_not_overwrite_scenarios(sledsim_cli: Callable[..., Outcome], folder: Path) -> None:
     found = sledsim_cli("serve", "s.toml", "--log", "s.toml")
     says = "error: --log: s.toml is what SYSTEM names, too: name another file\n"
     assert (found.status, found.err) == (2, says)
@@ -68,7 +68,7 @@ def test_the_command_writes_over_no_scenario(sledsim_cli: Callable[..., Outcome]
 
 
 @pytest.mark.parametrize("drop", [False, True])
-def test_a_file_that_was_no_store_is_left_alone(folder: Path, drop: bool) -> None:
+def test_files_that_are_no_image_are_not_changed(folder: Path, drop: bool) -> None:
     (folder / "thesis.txt").write_text("my thesis\n")
     with pytest.raises(sledsim.RunError, match=r"thesis\.txt: it has 10 bytes, and the device \d+:"):
         sledsim.runs.serve("g2", image="thesis.txt", drop=drop, log="log.csv")
@@ -76,7 +76,7 @@ def test_a_file_that_was_no_store_is_left_alone(folder: Path, drop: bool) -> Non
     assert not (folder / "log.csv").exists()
 
 
-def test_a_log_is_as_it_was_where_nothing_is_served_and_gone_where_something_is(folder: Path) -> None:
+def test_logs_are_replaced_only_when_serving_starts(folder: Path) -> None:
     (folder / "log.csv").write_text("of an earlier time\n" * 100)
     (folder / "thesis.txt").write_text("my thesis\n")
     with pytest.raises(sledsim.RunError, match="image"):
@@ -97,7 +97,7 @@ def test_an_empty_file_becomes_a_store(folder: Path) -> None:
         server.end()
 
 
-def test_a_file_has_one_server(folder: Path) -> None:
+def test_images_are_locked_by_one_server(folder: Path) -> None:
     with served(folder, "--image", "disk.img", "--log", "log.csv") as server:
         options: list[tuple[str, dict[str, str]]] = [
             ("image", {"image": "disk.img"}),
@@ -120,7 +120,7 @@ def test_a_file_has_one_server(folder: Path) -> None:
 
 @pytest.mark.parametrize("key", ["image", "log"])
 @pytest.mark.parametrize("name", ["pipe", "/dev/null", "/dev/full", "folder"])
-def test_what_is_no_plain_file_is_not_waited_for(folder: Path, key: str, name: str) -> None:
+def test_special_files_do_not_block(folder: Path, key: str, name: str) -> None:
     os.mkfifo(folder / "pipe")
     (folder / "folder").mkdir()
     with pytest.raises(sledsim.RunError) as caught:
@@ -129,13 +129,13 @@ def test_what_is_no_plain_file_is_not_waited_for(folder: Path, key: str, name: s
 
 
 @pytest.mark.parametrize("drop", [False, True])
-def test_where_there_is_no_log_no_store_is_made(folder: Path, drop: bool) -> None:
+def test_missing_log_folder_creates_no_image(folder: Path, drop: bool) -> None:
     with pytest.raises(sledsim.RunError, match=r"^log: no/such/folder/log: No such file"):
         sledsim.runs.serve("g2", image="disk.img", drop=drop, log="no/such/folder/log")
     assert not (folder / "disk.img").exists()
 
 
-def test_names_that_are_empty_or_no_text_are_said(sledsim_cli: Callable[..., Outcome], folder: Path) -> None:
+def test_empty_and_undecodable_names_are_refused(sledsim_cli: Callable[..., Outcome], folder: Path) -> None:
     for option in ("--socket", "--image", "--log"):
         found = sledsim_cli("serve", "g2", option, "")
         assert (found.status, found.err) == (2, f"error: {option}: no file has an empty name\n")
@@ -146,7 +146,7 @@ def test_names_that_are_empty_or_no_text_are_said(sledsim_cli: Callable[..., Out
     assert not list(folder.glob("*.sock"))
 
 
-def test_a_socket_that_no_path_can_have_is_said_with_the_limit(folder: Path) -> None:
+def test_too_long_socket_paths_are_refused_with_the_limit(folder: Path) -> None:
     with pytest.raises(
         sledsim.RunError, match="has 200 bytes, more than the 107 that the path of a socket can have"
     ) as caught:
@@ -155,14 +155,14 @@ def test_a_socket_that_no_path_can_have_is_said_with_the_limit(folder: Path) -> 
     assert not (folder / "disk.img").exists()
 
 
-def test_a_name_of_a_machine_is_no_address() -> None:
+def test_host_names_are_refused_as_addresses() -> None:
     with pytest.raises(sledsim.SledsimError, match="host names are not resolved") as caught:
         sledsim.runs.serve("g2", tcp="localhost:10809")
     assert caught.value.path == "tcp"
 
 
 @pytest.mark.parametrize("flushes", [0, 2])
-def test_of_no_request_no_time_is_said(folder: Path, flushes: int) -> None:
+def test_results_without_requests_have_no_times(folder: Path, flushes: int) -> None:
     with served(folder) as server:
         if flushes:
             client = server.client()
@@ -180,7 +180,7 @@ def at_once(*_: object) -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_where_nothing_was_asked_tables_say_so() -> None:
+def test_tables_without_requests_say_so() -> None:
     found = sledsim.runs.serve("g2", ready=at_once)
     assert (found.on_time, found.trusted) == (None, None)
     assert str(found.table()).count("nothing was read or written") == 2
@@ -192,9 +192,7 @@ def test_where_nothing_was_asked_tables_say_so() -> None:
 @pytest.mark.parametrize(
     "setting", ["run.requests=5", "workload.kind=poisson", "workload={}", "run.time_s = 1", "run={requests=5}"]
 )
-def test_settings_of_what_programs_are_asked_for_are_refused(
-    sledsim_cli: Callable[..., Outcome], folder: Path, setting: str
-) -> None:
+def test_workload_settings_are_refused(sledsim_cli: Callable[..., Outcome], folder: Path, setting: str) -> None:
     with pytest.raises(sledsim.ScenarioError, match="programs are the workload"):
         sledsim.runs.serve("g2", overrides=[setting])
     found = sledsim_cli("serve", "s.toml", "--set", setting)
@@ -204,7 +202,7 @@ def test_settings_of_what_programs_are_asked_for_are_refused(
     assert not list(folder.glob("*.sock"))
 
 
-def test_a_scenarios_own_run_is_left_out_but_for_its_warm_up(folder: Path) -> None:
+def test_run_settings_are_ignored_except_warm_up(folder: Path) -> None:
     run = "[run]\nrequests = 5\nwarmup_requests = 1\n[workload]\nname = 'tpcc-like'\n[system]\ndevice = 'g2'\n"
     (folder / "whole.toml").write_text(run)
     for sets in ([], ["run.warmup_s=0"]):

@@ -88,16 +88,16 @@ def killed_guest(folder: Path, first: int, moments: Random) -> list[int]:
     return synced(console)
 
 
-def test_a_guest_that_is_killed_finds_its_files_again(tmp_path: Path) -> None:
+def test_killed_guests_find_their_synced_files(tmp_path: Path) -> None:
     lacking = next((each for each in ("mke2fs", "e2fsck", "debugfs") if not which(each)), None)
     if lacking or not is_there():
         missing("no machine: it takes `make machine`, and the packages qemu-system-x86 and e2fsprogs")
-    moments, told = Random(6), 0
+    moments, written = Random(6), 0
     for number in range(ROUNDS):
         with served(tmp_path, "--image", "disk.img", system=SMALL) as server:
             if not number:
                 subprocess.run(["mke2fs", "-q", "-F", "-t", "ext4", tmp_path / "disk.img"], check=True)
-            there = killed_guest(tmp_path, told, moments)
+            there = killed_guest(tmp_path, written, moments)
             server.end()
         for options in (["-y", "-E", "journal_only"], ["-fn"]):
             check = subprocess.run(["e2fsck", *options, tmp_path / "disk.img"], capture_output=True, text=True)
@@ -105,7 +105,7 @@ def test_a_guest_that_is_killed_finds_its_files_again(tmp_path: Path) -> None:
         found = tmp_path / f"found-{number}"
         found.mkdir()
         subprocess.run(["debugfs", "-R", f"rdump / {found}", tmp_path / "disk.img"], check=True, capture_output=True)
-        told = there[-1] + 1
-        for each in range(max(0, told - LOOKED_AT), told):
+        written = there[-1] + 1
+        for each in range(max(0, written - LOOKED_AT), written):
             assert (found / str(each)).read_text() == "".join(f"{each + k}\n" for k in range(NUMBERS)), each
-    assert told > 2 * ROUNDS
+    assert written > 2 * ROUNDS

@@ -40,7 +40,7 @@ def at(folder: Path) -> str:
     return f"nbd+unix:///?socket={folder / 's.sock'}"
 
 
-def test_fio_finds_what_it_wrote(tmp_path: Path) -> None:
+def test_fio_verifies_its_writes(tmp_path: Path) -> None:
     require_fio(tmp_path)
     with served(tmp_path, "--log", "log.csv", system=SMALL) as server:
         job = ["--name=verified", "--ioengine=nbd", f"--uri={at(tmp_path)}", "--rw=randwrite", "--bs=4k", "--size=4m"]
@@ -53,7 +53,7 @@ def test_fio_finds_what_it_wrote(tmp_path: Path) -> None:
     assert len(accesses) == 2048
 
 
-def test_libnbd_sees_what_is_offered_and_copies_to_and_fro(tmp_path: Path) -> None:
+def test_libnbd_reads_the_export_and_copies_both_ways(tmp_path: Path) -> None:
     data = Random(1).randbytes(8 * MIB)
     (tmp_path / "in").write_bytes(data)
     with served(tmp_path, "--image", "disk.img", system=SMALL) as server:
@@ -68,7 +68,7 @@ def test_libnbd_sees_what_is_offered_and_copies_to_and_fro(tmp_path: Path) -> No
     assert (tmp_path / "out").read_bytes() == data == (tmp_path / "disk.img").read_bytes()
 
 
-def test_qemu_compares_what_it_converted(tmp_path: Path) -> None:
+def test_qemu_img_converts_and_compares(tmp_path: Path) -> None:
     (tmp_path / "in").write_bytes(Random(2).randbytes(4 * MIB) + bytes(4 * MIB))
     with served(tmp_path, system=SMALL) as server:
         run("qemu-img", "convert", "-n", "-f", "raw", "-O", "raw", "in", at(tmp_path), folder=tmp_path)
@@ -88,7 +88,7 @@ def test_nbdkit_reads_and_writes_through_its_own_client(tmp_path: Path) -> None:
     assert (tmp_path / "out").read_bytes() == data == (tmp_path / "disk.img").read_bytes()
 
 
-def test_a_program_that_is_missing_is_named_and_fails_where_everything_is_installed(
+def test_missing_programs_are_named_and_fail_in_the_full_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -98,7 +98,7 @@ def test_a_program_that_is_missing_is_named_and_fails_where_everything_is_instal
             run("fio", "--version", folder=tmp_path)
 
 
-def test_what_these_tests_drive_is_installed_by_the_script_that_runs_them_all() -> None:
+def test_the_setup_script_installs_every_tested_program() -> None:
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     for program in ("fio", "nbdkit", "nbdinfo", "nbdcopy", "nbdfuse", "qemu-img", "mke2fs", "e2fsck", "debugfs"):
         assert f" {program}:" in script.replace("(", " ").replace("\n", " "), program

@@ -47,7 +47,7 @@ def program() -> Path:
     return built
 
 
-def test_it_names_no_loader(program: Path) -> None:
+def test_the_binary_is_static(program: Path) -> None:
     data = program.read_bytes()
     assert data[:5] == b"\x7fELF\x02"
     [start] = struct.unpack_from("<Q", data, 32)
@@ -57,7 +57,7 @@ def test_it_names_no_loader(program: Path) -> None:
     assert INTERPRETER not in kinds
 
 
-def test_it_serves_with_an_empty_environment(program: Path, tmp_path: Path) -> None:
+def test_the_binary_serves_with_an_empty_environment(program: Path, tmp_path: Path) -> None:
     scenario = tmp_path / "scenario.toml"
     scenario.write_text('[system]\ndevice = "g2"\n', encoding="utf-8")
     path = tmp_path / "s.sock"

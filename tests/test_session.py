@@ -51,7 +51,7 @@ def same(one: sledsim.Result, other: sledsim.Result) -> bool:
 
 
 @pytest.mark.parametrize("system", [DRIVE, {"device": "g2"}, MIRROR], ids=["sptf", "fcfs", "mirror"])
-def test_one_by_one_and_in_arrays_it_gives_the_result_of_a_run(system: dict[str, Any]) -> None:
+def test_single_requests_and_arrays_give_the_result_of_a_run(system: dict[str, Any]) -> None:
     run = run_of(system)
     asked = by_arrival(run.log)
     single = sledsim.Session(system, log=True)
@@ -74,7 +74,7 @@ def test_one_by_one_and_in_arrays_it_gives_the_result_of_a_run(system: dict[str,
 
 
 @pytest.mark.parametrize("system", [DRIVE, MIRROR], ids=["sptf", "mirror"])
-def test_many_requests_give_what_they_give_at_once(system: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batched_submission_equals_single_submission(system: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     random = np.random.default_rng(3)
     # Several arrive at the same instants, some of them as others end.
     at_ns = np.sort(random.integers(0, 400, 700)) * 2_000_000
@@ -90,7 +90,7 @@ def test_many_requests_give_what_they_give_at_once(system: dict[str, Any], monke
         assert same(result, found[0][2])
 
 
-def test_a_snapshot_goes_its_own_way() -> None:
+def test_snapshots_are_independent() -> None:
     session = sledsim.Session(MIRROR, log=True)
     session.serve([5, 500_000], 8, until_ns=1)
     before = session.snapshot()
@@ -106,7 +106,7 @@ def test_a_snapshot_goes_its_own_way() -> None:
     assert session.result().requests.completed == 2
 
 
-def test_the_result_names_what_drove_it() -> None:
+def test_the_result_names_the_driver() -> None:
     scenario = {"workload": {"arrival": ARRIVAL}, "system": DRIVE, "title": "driven"}
     session = sledsim.Session(scenario, overrides=["device.settle_constants=0"])
     session.serve([7], 8)
@@ -128,7 +128,7 @@ def test_a_file_gives_its_system() -> None:
     assert session.block_bytes == 512
 
 
-def test_what_does_not_fit_comes_back_refused() -> None:
+def test_requests_beyond_the_device_are_refused() -> None:
     session = sledsim.Session("g2")
     session.submit(session.capacity_blocks, 1)
     session.submit(0, 0)
@@ -148,7 +148,7 @@ MISUSE: dict[str, tuple[Callable[[sledsim.Session], object], str]] = {
 
 
 @pytest.mark.parametrize("what", MISUSE)
-def test_misuse_is_answered_and_changes_nothing(what: str) -> None:
+def test_misuse_raises_an_error_and_changes_nothing(what: str) -> None:
     act, words = MISUSE[what]
     session = sledsim.Session("g2")
     session.advance(1_000)
@@ -160,7 +160,7 @@ def test_misuse_is_answered_and_changes_nothing(what: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["3", 1.5, np.array([1.5]), float("nan"), -1])
-def test_what_is_no_whole_number_is_refused_in_words(value: Any) -> None:
+def test_non_integers_are_refused(value: Any) -> None:
     session = sledsim.Session("g2")
     for call, name in ((session.submit, "lbn"), (session.advance, "until_ns"), (session.serve, "lbns")):
         with pytest.raises(sledsim.SledsimError, match=rf"^{name}(\[0\])? = .*: expected (a )?whole number"):
@@ -186,7 +186,7 @@ STRANGE: list[Any] = [
 
 
 @pytest.mark.parametrize("value", STRANGE, ids=lambda value: type(value).__name__)
-def test_whatever_is_no_such_argument_is_refused_by_its_name(value: Any) -> None:
+def test_wrong_argument_types_are_refused_by_name(value: Any) -> None:
     session = sledsim.Session("g2")
     for name in ("lbns", "blocks"):
         with pytest.raises(sledsim.SledsimError, match=rf"^{name}.* = .*: expected"):
@@ -237,13 +237,13 @@ def test_settings_of_a_session_are_texts_or_values_by_path() -> None:
     assert [done.status for done in session.drain()] == ["served"]
 
 
-def test_a_float_that_is_whole_is_a_number_by_itself_and_in_arrays() -> None:
+def test_integral_floats_are_accepted() -> None:
     one, other = sledsim.Session("g2"), sledsim.Session("g2")
     one.submit(3000.0, 8.0, at_ns=1e6)  # type: ignore[arg-type]
     assert one.drain()[0].end_ns == other.serve([3000.0], 8.0, at_ns=1e6)["end_ns"][0]
 
 
-def test_a_session_is_restored_to_one_of_its_own_system_alone() -> None:
+def test_snapshots_are_restored_only_to_the_same_system() -> None:
     session = sledsim.Session("g2")
     session.serve([5], 8)
     for other in (sledsim.Session("g1"), sledsim.Session(DRIVE), 5):
@@ -261,7 +261,7 @@ BEYOND = [-1, 2**63, 2**64, -(2**64), 10**5000]
 
 
 @pytest.mark.parametrize("value", BEYOND, ids=lambda value: f"{value.bit_length()} bits")
-def test_whole_numbers_out_of_range_are_refused_by_the_name_of_the_argument(value: int) -> None:
+def test_integers_out_of_range_are_refused_by_name(value: int) -> None:
     session = sledsim.Session("g2")
     calls: dict[str, Callable[[], object]] = {
         "lbn": lambda: session.submit(value),
@@ -278,7 +278,7 @@ def test_whole_numbers_out_of_range_are_refused_by_the_name_of_the_argument(valu
         session.serve(0, until_ns=value)
 
 
-def test_the_times_of_all_components_together_have_an_end() -> None:
+def test_total_component_time_is_limited() -> None:
     years_16 = 16 * 365 * 86_400 * 10**9
     few, many = sledsim.Session("g2"), sledsim.Session({"kind": "mirror", "members": [{"count": 40, "device": "g2"}]})
     few.advance(years_16)

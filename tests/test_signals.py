@@ -34,7 +34,7 @@ def handler() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
-def test_ctrl_c_comes_through_as_itself() -> None:
+def test_ctrl_c_is_raised_as_keyboard_interrupt() -> None:
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt) as caught, signals_heard():
         library()
@@ -42,12 +42,12 @@ def test_ctrl_c_comes_through_as_itself() -> None:
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_without_a_library_it_is_as_ever() -> None:
+def test_ctrl_c_without_a_library_is_unchanged() -> None:
     with pytest.raises(KeyboardInterrupt), signals_heard():
         signal.raise_signal(signal.SIGINT)
 
 
-def test_errors_of_a_library_that_nobody_interrupted_stay() -> None:
+def test_errors_of_a_library_without_ctrl_c_are_unchanged() -> None:
     before = signal.getsignal(signal.SIGINT)
     for error in (StoppedError, LookupError):
         with pytest.raises(error, match="of its own"), signals_heard():
@@ -55,7 +55,7 @@ def test_errors_of_a_library_that_nobody_interrupted_stay() -> None:
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_what_else_it_raises_after_ctrl_c_stays() -> None:
+def test_other_errors_after_ctrl_c_are_unchanged() -> None:
     def fails() -> None:
         try:
             library()
@@ -66,17 +66,17 @@ def test_what_else_it_raises_after_ctrl_c_stays() -> None:
         fails()
 
 
-def test_what_a_handler_of_ones_own_raises_comes_through() -> None:
-    def told(number: int, _: object) -> None:
+def test_errors_of_a_custom_handler_are_passed_on() -> None:
+    def raises(number: int, _: object) -> None:
         raise LookupError(f"signal {number}")
 
-    signal.signal(signal.SIGINT, told)
+    signal.signal(signal.SIGINT, raises)
     with pytest.raises(LookupError, match=f"signal {signal.SIGINT.value}"), signals_heard():
         library()
-    assert signal.getsignal(signal.SIGINT) is told
+    assert signal.getsignal(signal.SIGINT) is raises
 
 
-def test_a_handler_that_raises_nothing_stops_nothing() -> None:
+def test_handlers_that_do_not_raise_stop_nothing() -> None:
     heard = []
     signal.signal(signal.SIGINT, lambda *_: heard.append("heard"))
     with signals_heard():
@@ -84,14 +84,14 @@ def test_a_handler_that_raises_nothing_stops_nothing() -> None:
     assert heard == ["heard"]
 
 
-def test_a_program_that_is_deaf_to_ctrl_c_stays_so() -> None:
+def test_ignored_ctrl_c_stays_ignored() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with signals_heard():
         library()
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 
 
-def test_other_threads_hear_nothing_and_change_nothing() -> None:
+def test_other_threads_do_not_change_the_handler() -> None:
     before, seen = signal.getsignal(signal.SIGINT), []
 
     def work() -> None:

@@ -41,7 +41,7 @@ def filled(path: Path, system: Any, **options: Any) -> tuple[list[Any], sledsim.
 
 
 @pytest.mark.parametrize("journal", ["delete", "wal", "memory"])
-def test_answers_are_sqlites_own_and_times_add_up_to_the_clock(tmp_path: Path, journal: str) -> None:
+def test_answers_match_sqlite_and_times_add_up_to_the_clock(tmp_path: Path, journal: str) -> None:
     plain = apsw.Connection(str(tmp_path / "plain.db"))
     plain.execute(f"{MAKE}; {FILL}")
     with connect(tmp_path / "charged.db", "g2") as connection:
@@ -59,7 +59,7 @@ def test_answers_are_sqlites_own_and_times_add_up_to_the_clock(tmp_path: Path, j
     assert apsw.Connection(str(tmp_path / "charged.db")).execute(ASK).fetchall() == plain.execute(ASK).fetchall()
 
 
-def test_the_same_statements_take_the_same_time_and_less_of_a_faster_device(tmp_path: Path) -> None:
+def test_times_are_reproducible_and_less_on_a_faster_device(tmp_path: Path) -> None:
     times = {}
     for name, device in (("a", "g1"), ("b", "g1"), ("c", "g3")):
         answer, connection = filled(tmp_path / f"{name}.db", device)
@@ -70,7 +70,7 @@ def test_the_same_statements_take_the_same_time_and_less_of_a_faster_device(tmp_
     assert all(slow > fast for slow, fast in zip(times["a"], times["c"], strict=True) if slow)
 
 
-def test_what_sqlite_keeps_in_its_cache_is_read_once(tmp_path: Path) -> None:
+def test_cached_pages_are_read_once(tmp_path: Path) -> None:
     filled(tmp_path / "x.db", "g2")[1].close()
     with connect(tmp_path / "x.db", "g2") as connection:
         for _ in range(2):
@@ -84,7 +84,7 @@ def test_what_sqlite_keeps_in_its_cache_is_read_once(tmp_path: Path) -> None:
         assert again.reads > cold.reads // 2
 
 
-def test_energy_is_that_of_the_requests(tmp_path: Path) -> None:
+def test_energy_equals_that_of_the_requests(tmp_path: Path) -> None:
     _, connection = filled(tmp_path / "x.db", "g2")
     with connection:
         found = connection.statements
@@ -92,7 +92,7 @@ def test_energy_is_that_of_the_requests(tmp_path: Path) -> None:
         assert 0 < sum(each.energy_j or 0 for each in found) <= total_j
 
 
-def test_what_a_trigger_does_and_a_statement_after_a_remark_count_for_their_statement(tmp_path: Path) -> None:
+def test_triggers_and_commented_statements_are_charged_to_their_statement(tmp_path: Path) -> None:
     with connect(tmp_path / "x.db", "g2") as connection:
         connection.execute(f"{MAKE}; {COPY}")
         connection.execute("-- a remark\ninsert into t values(1, 2)")
@@ -153,7 +153,7 @@ def test_a_table_of_statements_names_units(tmp_path: Path) -> None:
     connection.close()
 
 
-def test_files_lie_in_extents_the_lowest_free_ones_first() -> None:
+def test_files_get_the_lowest_free_extents() -> None:
     extents = Extents(10 * 2048 + 5, 512)
     blocks = EXTENT_BYTES // 512
     assert extents.lbns("a", 0, 1) == [(0, 1)]
@@ -168,7 +168,7 @@ def test_files_lie_in_extents_the_lowest_free_ones_first() -> None:
     extents.cut("nothing", 0)
 
 
-def test_a_full_system_and_one_too_small_say_so(tmp_path: Path) -> None:
+def test_full_and_too_small_systems_raise_errors(tmp_path: Path) -> None:
     small = {"device": "g2", "kind": "drive"}
     with connect(tmp_path / "x.db", small, overrides={"device.tips": 1280, "device.x_range_um": 2.0}) as connection:
         room = connection.session.capacity_blocks * connection.session.block_bytes
@@ -182,20 +182,20 @@ def test_a_full_system_and_one_too_small_say_so(tmp_path: Path) -> None:
     assert caught.value.path == "system"
 
 
-def test_what_cannot_be_opened_says_so(tmp_path: Path) -> None:
+def test_unopenable_databases_raise_errors(tmp_path: Path) -> None:
     with pytest.raises(sledsim.SledsimError, match="cannot be opened"):
         connect(tmp_path / "none" / "x.db", "g2")
     with pytest.raises(sledsim.ScenarioError, match="g22"):
         connect(tmp_path / "x.db", "g22")
 
 
-def test_without_the_package_it_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_of_the_missing_package_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "apsw", None)
     with pytest.raises(sledsim.SledsimError, match=r"pip install 'apsw>="):
         connect(tmp_path / "x.db", "g2")
 
 
-def test_a_failed_read_is_an_error_of_the_statement_that_has_cost_what_it_did(tmp_path: Path) -> None:
+def test_failed_reads_fail_the_statement_and_are_charged(tmp_path: Path) -> None:
     faults = [{"member": member, "fails_at_s": 100.0 + member} for member in (0, 1)]
     system = {"kind": "raid5", "members": [{"count": 3, "device": "g2"}], "faults": faults}
     session = sledsim.Session(system, log=True)
@@ -215,7 +215,7 @@ def test_a_failed_read_is_an_error_of_the_statement_that_has_cost_what_it_did(tm
     assert found.time_ns + passed_ns == session.now_ns
 
 
-def test_of_an_access_that_fails_in_part_everything_counts(tmp_path: Path) -> None:
+def test_partially_failed_accesses_are_charged_completely(tmp_path: Path) -> None:
     """A file of two extents: a read across both finds one of them on a disk that has failed."""
     small = {"kind": "partition", "child": {"device": "g2"}, "first_block": 0, "bytes": "3 MiB"}
     lost = {"kind": "raid5", "members": [{"count": 3, "device": "g2"}]}
@@ -235,7 +235,7 @@ def test_of_an_access_that_fails_in_part_everything_counts(tmp_path: Path) -> No
     assert found.energy_j > log["energy_j"].sum() > 0
 
 
-def test_files_of_connections_that_share_a_session_lie_beside_each_other(tmp_path: Path) -> None:
+def test_connections_sharing_a_session_have_separate_extents(tmp_path: Path) -> None:
     session = sledsim.Session("g2", log=True)
     places: list[set[int]] = []
     for name in ("a.db", "b.db", "a.db"):
@@ -253,7 +253,7 @@ def test_files_of_connections_that_share_a_session_lie_beside_each_other(tmp_pat
     assert Charges(sledsim.Session("g2")).extents is not one
 
 
-def test_requests_of_a_program_of_ones_own_stay_its_own(tmp_path: Path) -> None:
+def test_requests_of_the_program_are_not_charged_to_statements(tmp_path: Path) -> None:
     apart = {"kind": "volumes", "members": [{"count": 2, "device": "g2"}]}
     session = sledsim.Session(apart)
     with connect(tmp_path / "x.db", session) as connection:
@@ -320,7 +320,7 @@ def test_the_22_queries_of_the_example_give_the_answers_of_the_plain_file(
         assert drawn == pytest.approx(expected, rel=1e-3, abs=0.1)
 
 
-def test_a_sync_takes_what_a_volatile_cache_has_to_write(tmp_path: Path) -> None:
+def test_sync_time_includes_the_write_back(tmp_path: Path) -> None:
     cached = {"kind": "ram-cache", "bytes": "8 MiB", "child": {"device": "atlas10k"}, "volatile": True}
     times = {}
     for synchronous in ("off", "full"):
@@ -332,25 +332,25 @@ def test_a_sync_takes_what_a_volatile_cache_has_to_write(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", ["a\x00b", "\ud800", "gone/x.db"])
-def test_a_file_that_cannot_be_opened_is_said(tmp_path: Path, name: str) -> None:
+def test_unopenable_files_are_reported(tmp_path: Path, name: str) -> None:
     with pytest.raises(sledsim.SledsimError, match="cannot be opened"):
         connect(tmp_path / name, "g2")
 
 
 @pytest.mark.parametrize("size", [0, -1, 2**31, 10**5000, 1.5, "2", True], ids=lambda size: type(size).__name__)
-def test_a_cache_of_no_size_is_refused(tmp_path: Path, size: Any) -> None:
+def test_caches_of_size_zero_are_refused(tmp_path: Path, size: Any) -> None:
     with pytest.raises(sledsim.SledsimError, match="cache_kib"):
         connect(tmp_path / "x.db", "g2", cache_kib=size)
 
 
 @pytest.mark.parametrize("path", [5, None, ["x.db"], 1.5])
-def test_a_path_of_no_type_of_a_path_is_refused_as_by_the_standard_library(path: Any) -> None:
+def test_wrong_path_types_are_refused_like_the_standard_library(path: Any) -> None:
     for opens in (sqlite3.connect, lambda path: connect(path, "g2")):
         with pytest.raises(TypeError, match=r"expected str, bytes or os\.PathLike object"):
             opens(path)
 
 
-def test_a_path_may_be_of_bytes(tmp_path: Path) -> None:
+def test_paths_may_be_bytes(tmp_path: Path) -> None:
     with connect(bytes(tmp_path / "x.db"), "g2") as connection:
         connection.execute(MAKE)
     assert (tmp_path / "x.db").exists()
@@ -370,23 +370,23 @@ def test_a_path_may_be_of_bytes(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_a_statement_of_no_type_of_one_is_refused_by_sqlites_interface(
+def test_wrong_statement_types_are_refused_by_apsw(
     tmp_path: Path, arguments: tuple[Any, ...], kind: type[Exception]
 ) -> None:
     plain = apsw.Connection(":memory:")
     with connect(tmp_path / "x.db", "g2") as connection:
-        told = []
+        messages = []
         for execute in (plain.execute, connection.execute):
             with pytest.raises(kind) as caught:
                 execute(*arguments).fetchall()
-            told.append(str(caught.value))
-        assert told[0] == told[1]
+            messages.append(str(caught.value))
+        assert messages[0] == messages[1]
         assert connection.execute("select 1").fetchall() == [(1,)]
         assert connection.statements.time_ns == connection.now_ns
 
 
 @pytest.mark.parametrize("change", ["create table u(b)", "vacuum", "by another"])
-def test_a_statement_that_is_prepared_again_after_the_schema_changed_is_charged(tmp_path: Path, change: str) -> None:
+def test_reprepared_statements_are_charged(tmp_path: Path, change: str) -> None:
     with connect(tmp_path / "a.db", "g2") as connection, connect(tmp_path / "a.db", connection.session) as other:
         connection.execute("create table t(a)")
         insert = "insert into t values (1)"
@@ -403,7 +403,7 @@ def test_a_statement_that_is_prepared_again_after_the_schema_changed_is_charged(
         assert found.time_ns + other.statements.time_ns == connection.now_ns
 
 
-def test_what_is_read_between_statements_belongs_to_what_is_under_way(tmp_path: Path) -> None:
+def test_reads_between_statements_are_charged_to_the_active_statement(tmp_path: Path) -> None:
     with connect(tmp_path / "a.db", "g2", cache_kib=1) as connection:
         connection.execute("create table t(a)")
         for _ in range(50):
@@ -421,7 +421,7 @@ def test_what_is_read_between_statements_belongs_to_what_is_under_way(tmp_path: 
         assert after.time_ns == connection.now_ns
 
 
-def test_energy_that_is_not_modelled_is_none(tmp_path: Path) -> None:
+def test_unmodelled_energy_is_none(tmp_path: Path) -> None:
     with connect(tmp_path / "a.db", "atlas10k") as connection:
         connection.execute("create table t(a)")
         assert [each.energy_j for each in connection.statements] == [None, None]

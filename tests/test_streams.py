@@ -32,7 +32,7 @@ def redirected(how: str, *words: str | Path, given: bytes = b"") -> tuple[int, s
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
-def test_a_stream_that_is_closed_is_said(scenario_file: Path) -> None:
+def test_closed_streams_are_reported(scenario_file: Path) -> None:
     closed = "error: standard output is closed: send it to a file, or to the null device\n"
     assert redirected("exec @ >&-", "list", "devices") == (2, "", closed)
     status, out, err = redirected("exec @ <&-", "run", "-")
@@ -45,7 +45,7 @@ def test_a_stream_that_is_closed_is_said(scenario_file: Path) -> None:
 
 
 @pytest.mark.parametrize("words", ["--help", "run --help", "schema"])
-def test_an_output_that_is_full_is_said(tmp_path: Path, words: str) -> None:
+def test_full_outputs_are_reported(tmp_path: Path, words: str) -> None:
     status, out, err = redirected(f"ulimit -f 0; exec @ > {tmp_path}/full", *words.split())
     assert (status, out, err) == (2, "", "error: standard output: File too large; send it where there is room\n")
     # An error that can't be printed is one yet.
@@ -53,13 +53,13 @@ def test_an_output_that_is_full_is_said(tmp_path: Path, words: str) -> None:
 
 
 @pytest.mark.parametrize("command", ["run", "check", "design", "reliability", "power", "serve"])
-def test_an_input_that_is_no_text_is_refused(sledsim_cli: Callable[..., Outcome], command: str) -> None:
+def test_undecodable_input_is_refused(sledsim_cli: Callable[..., Outcome], command: str) -> None:
     found = sledsim_cli(command, "-", given=b'title = "\xff\xfe"')
     assert (found.status, found.out) == (2, "")
     assert found.err.startswith("error: standard input: byte 9 is not UTF-8 text; expected a ")
 
 
-def test_options_that_are_no_text_are_refused(sledsim_cli: Callable[..., Outcome], trace_file: Path) -> None:
+def test_undecodable_options_are_refused(sledsim_cli: Callable[..., Outcome], trace_file: Path) -> None:
     for option, *words in (
         ("--event", "trace", trace_file, "--head", "10"),
         ("--time-unit", "trace", trace_file),
@@ -73,7 +73,7 @@ def test_options_that_are_no_text_are_refused(sledsim_cli: Callable[..., Outcome
         assert found.err == f"error: {option}: byte 0xff is not UTF-8 text\n"
 
 
-def test_arguments_that_are_no_text_are_refused(trace_file: Path) -> None:
+def test_undecodable_arguments_are_refused(trace_file: Path) -> None:
     for path, given in (("event", "\ud800"), ("time_unit", "\ud800"), ("format", "\ud800")):
         with pytest.raises(TraceError, match="is half of a character") as caught:
             sledsim.traces.open_trace(trace_file, **{path: given})  # type: ignore[arg-type]  # none is a number
@@ -86,7 +86,7 @@ def test_arguments_that_are_no_text_are_refused(trace_file: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
-def test_a_file_takes_no_pipe_s_place(
+def test_files_do_not_replace_pipes(
     sledsim_cli: Callable[..., Outcome], scenario_file: Path, trace_file: Path, tmp_path: Path
 ) -> None:
     says = "no plain file, but a device, a pipe or a socket: name a file"
@@ -111,7 +111,7 @@ def test_a_file_takes_no_pipe_s_place(
     assert not [path for path in tmp_path.iterdir() if path.suffix == ".unfinished"]
 
 
-def test_a_folder_whose_name_is_no_text_is_refused_before_work(
+def test_undecodable_folder_names_are_refused_before_work(
     sledsim_cli: Callable[..., Outcome], scenario_file: Path, trace_file: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / NO_TEXT
@@ -142,7 +142,7 @@ def test_a_folder_whose_name_is_no_text_is_refused_before_work(
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "ascii", "utf-8"])
-def test_an_encoding_that_lacks_letters_is_no_error(scenario_file: Path, encoding: str) -> None:
+def test_limited_encodings_cause_no_error(scenario_file: Path, encoding: str) -> None:
     named = ["--set", 'title="λ – 😀"', "--set", "run.requests=20"]
     command = [*COMMAND, "run", str(scenario_file), *named]
     environment = {**os.environ, "PYTHONIOENCODING": encoding}
@@ -154,9 +154,7 @@ def test_an_encoding_that_lacks_letters_is_no_error(scenario_file: Path, encodin
             assert json.loads(text)["scenario"]["title"] == "λ – 😀"
 
 
-def test_a_link_is_looked_at_where_it_leads(
-    sledsim_cli: Callable[..., Outcome], scenario_file: Path, tmp_path: Path
-) -> None:
+def test_links_are_resolved(sledsim_cli: Callable[..., Outcome], scenario_file: Path, tmp_path: Path) -> None:
     link = tmp_path / "log.csv"
     for target, says in (
         (tmp_path / "none" / "log.csv", f"no folder {tmp_path / 'none'}"),
@@ -170,7 +168,7 @@ def test_a_link_is_looked_at_where_it_leads(
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes what nobody may")
-def test_a_file_that_is_protected_is_kept(
+def test_protected_files_are_kept(
     sledsim_cli: Callable[..., Outcome], scenario_file: Path, trace_file: Path, tmp_path: Path
 ) -> None:
     for name, *words in (

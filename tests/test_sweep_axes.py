@@ -65,7 +65,7 @@ def test_the_ends_of_a_range_may_have_units() -> None:
         ({"from": "20 nm", "to": "30", "count": 2}, "to", "a unit of nm"),
     ],
 )
-def test_what_is_no_end_of_a_range(given: dict[str, Any], key: str, says: str) -> None:
+def test_invalid_ends_of_a_range_are_refused(given: dict[str, Any], key: str, says: str) -> None:
     with pytest.raises(ScenarioError, match=says) as caught:
         Sweep.load({"scenario": BASE, "axes": {"device.bit_nm": given}})
     assert [fault.path for fault in caught.value.faults] == [f"axes.device.bit_nm.{key}"]
@@ -87,7 +87,7 @@ def test_a_range_with_a_count_rises_evenly_from_end_to_end(start: float, ratio: 
     assert np.allclose(steps, steps.mean(), rtol=0, atol=1e-11 * size)
 
 
-def test_values_of_notebooks_become_plain() -> None:
+def test_numpy_values_become_plain_values() -> None:
     assert axis_values(np.array([1, 2])) == [1, 2]
     assert [type(value) for value in axis_values([np.float64(1.5), np.int64(2)])] == [float, int]
 
@@ -117,7 +117,7 @@ def test_a_sample_is_the_same_for_the_same_seed() -> None:
     assert all(0 <= point["device.settle_constants"] <= 2 for point in first)
 
 
-def test_another_axis_leaves_the_sample_of_the_others() -> None:
+def test_other_axes_do_not_change_a_sample() -> None:
     one = Sample({"device.settle_constants": Range(0, 2)}, 10)
     two = Sample({RATE: Range(100, 900), **one.axes}, 10)
     values = [[point["device.settle_constants"] for point in points(Sweep(BASE, sample=[each]))] for each in (one, two)]
@@ -159,7 +159,7 @@ def test_without_replications_the_seed_is_that_of_the_scenario() -> None:
     assert [task.seed for task in Sweep(BASE, {RATE: [1, 2]}).tasks()] == [None, None]
 
 
-def test_whole_tables_stand_before_the_keys_in_them() -> None:
+def test_tables_are_set_before_their_keys() -> None:
     sweep = Sweep(BASE, {"device.settle_constants": [0, 1], "device": ["g2", "g3"]}, overrides=["device.startup_ms=3"])
     settings = sweep.settings(list(sweep.tasks())[-1])
     assert settings[0] == ("device", "g3")
@@ -171,7 +171,7 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
-def test_a_file_says_the_same_as_python(tmp_path: Path) -> None:
+def test_sweep_files_equal_python_sweeps(tmp_path: Path) -> None:
     write(tmp_path / "base.toml", TOML)
     file = write(
         tmp_path / "rates.toml",
@@ -208,7 +208,7 @@ def test_a_file_says_the_same_as_python(tmp_path: Path) -> None:
     assert sweep.check().values["run"]["requests"] == 100
 
 
-def test_a_scenario_may_stand_in_the_sweep(tmp_path: Path) -> None:
+def test_sweeps_may_embed_the_scenario(tmp_path: Path) -> None:
     write(tmp_path / "trace.csv", "t_ns,device,offset_bytes,bytes,op\n0,0,0,4096,R\n")
     tables = {
         "scenario": {"workload": {"path": "trace.csv"}, "system": BASE["system"]},
@@ -229,7 +229,7 @@ def test_a_scenario_may_stand_in_the_sweep(tmp_path: Path) -> None:
         ("run.request", "run.requests"),
     ],
 )
-def test_an_axis_that_names_no_parameter(axis: str, meant: str) -> None:
+def test_unknown_axes_are_refused(axis: str, meant: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         Sweep(BASE, {"seed": [1, 2], axis: [1, 2]}).check()
     [fault] = caught.value.faults
@@ -237,7 +237,7 @@ def test_an_axis_that_names_no_parameter(axis: str, meant: str) -> None:
     assert f'unknown key axes.{axis}: did you mean "{meant}"? (known: ' in str(fault)
 
 
-def test_all_that_is_wrong_is_told_each_of_its_own_axis_and_line(tmp_path: Path) -> None:
+def test_all_faults_are_reported_with_axis_and_line(tmp_path: Path) -> None:
     write(tmp_path / "base.toml", TOML)
     text = """\
 scenario = "base.toml"
@@ -256,8 +256,8 @@ axes."device.tips" = [-3]
     file = write(tmp_path / "rates.toml", text)
     with pytest.raises(ScenarioError) as caught:
         run(file, tmp_path / "store")
-    told = {(fault.path, fault.value, fault.file, fault.line) for fault in caught.value.faults}
-    assert told == {
+    faults = {(fault.path, fault.value, fault.file, fault.line) for fault in caught.value.faults}
+    assert faults == {
         ("run.requests", -4, str(file), 2),
         ("axes.device.bit_nm.0", -1, str(file), 4),
         ("axes.device.bit_nm.2", -2, str(file), 4),
@@ -269,7 +269,7 @@ axes."device.tips" = [-3]
     assert not any("axis" in str(fault) for fault in caught.value.faults)
 
 
-def test_axes_that_exclude_each_other_are_all_told(tmp_path: Path) -> None:
+def test_all_contradicting_axes_are_reported(tmp_path: Path) -> None:
     write(tmp_path / "base.toml", TOML)
     text = """\
 scenario = "base.toml"
@@ -282,35 +282,35 @@ scheduler = ["sptf", "fcfs"]
 """
     with pytest.raises(ScenarioError) as caught:
         Sweep.load(write(tmp_path / "rates.toml", text))
-    told = [(fault.path, fault.line) for fault in caught.value.faults]
-    assert told == [("zip.1.scheduler", 7), ("axes.seed", 3)]
+    faults = [(fault.path, fault.line) for fault in caught.value.faults]
+    assert faults == [("zip.1.scheduler", 7), ("axes.seed", 3)]
 
 
-def test_what_an_axis_leaves_out_elsewhere_is_told_with_its_value(tmp_path: Path) -> None:
+def test_faults_of_keys_missing_beside_an_axis_have_its_value(tmp_path: Path) -> None:
     write(tmp_path / "base.toml", TOML)
     file = write(
         tmp_path / "kinds.toml", 'scenario = "base.toml"\naxes."workload.arrival.kind" = ["poisson", "closed"]\n'
     )
     with pytest.raises(ScenarioError) as caught:
         Sweep.load(file).check()
-    told = [(fault.path, fault.file, fault.line) for fault in caught.value.faults]
-    assert told == [(f"workload.arrival.{key}", str(file), 2) for key in ("rate_per_s", "outstanding")]
+    faults = [(fault.path, fault.file, fault.line) for fault in caught.value.faults]
+    assert faults == [(f"workload.arrival.{key}", str(file), 2) for key in ("rate_per_s", "outstanding")]
     assert all(str(fault).startswith("axis 'workload.arrival.kind' = \"closed\": ") for fault in caught.value.faults)
 
 
-def test_a_value_of_a_setting_is_told_of_the_setting() -> None:
+def test_faults_of_a_setting_name_the_setting() -> None:
     with pytest.raises(ScenarioError) as caught:
         Sweep.load(
             {"scenario": BASE}, overrides={"sweep.axes.run.requests": [5, -5], "run.warmup_requests": -2}
         ).check()
-    told = {(fault.path, fault.setting) for fault in caught.value.faults}
-    assert told == {
+    faults = {(fault.path, fault.setting) for fault in caught.value.faults}
+    assert faults == {
         ("axes.run.requests.1", "sweep.axes.run.requests=[5, -5]"),
         ("run.warmup_requests", "run.warmup_requests=-2"),
     }
 
 
-def test_a_value_that_is_not_allowed_is_refused_before_anything_runs() -> None:
+def test_invalid_values_are_refused_before_any_run() -> None:
     with pytest.raises(ScenarioError, match='"sptff" is not known'):
         Sweep(BASE, {"scheduler": ["fcfs", "sptf", "sptff"]}).check()
 
@@ -357,7 +357,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("tables", "message"), WRONG, ids=[message for _, message in WRONG])
-def test_what_is_wrong_is_said(tables: dict[str, Any], message: str) -> None:
+def test_errors_name_key_and_remedy(tables: dict[str, Any], message: str) -> None:
     with pytest.raises(SledsimError, match=message):
         Sweep.load(tables).check()
 
@@ -371,7 +371,7 @@ def test_what_is_wrong_is_said(tables: dict[str, Any], message: str) -> None:
         ("replications = 0", "line 2: replications = 0 is out of range: expected a whole number of at least 1"),
     ],
 )
-def test_what_is_wrong_in_a_sweep_file_is_said_of_that_file(tmp_path: Path, line: str, message: str) -> None:
+def test_errors_of_a_sweep_file_name_the_file(tmp_path: Path, line: str, message: str) -> None:
     write(tmp_path / "base.toml", TOML)
     file = write(tmp_path / "rates.toml", f'scenario = "base.toml"\n{line}\n')
     with pytest.raises(ScenarioError) as caught:
@@ -382,7 +382,7 @@ def test_what_is_wrong_in_a_sweep_file_is_said_of_that_file(tmp_path: Path, line
     assert not (tmp_path / "store").exists()
 
 
-def test_values_that_are_allowed_only_beside_larger_ones_are_taken(tmp_path: Path) -> None:
+def test_values_valid_only_together_are_accepted(tmp_path: Path) -> None:
     # 500 requests can't be left out of 100, but of 1000.
     sweep = Sweep(BASE, {"run.requests": [100, 1000], "run.warmup_requests": [0, 500]})
     report = run(sweep, tmp_path / "store")
@@ -392,6 +392,6 @@ def test_values_that_are_allowed_only_beside_larger_ones_are_taken(tmp_path: Pat
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_values_that_are_no_numbers_are_refused(value: float) -> None:
+def test_non_numeric_values_are_refused(value: float) -> None:
     with pytest.raises(ScenarioError, match="expected a finite number"):
         points(Sweep(BASE, {RATE: [1.0, value]}))

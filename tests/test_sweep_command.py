@@ -52,15 +52,15 @@ def found(folder: Path) -> Results:
     return results(folder / "s")
 
 
-def test_run_says_what_it_did(tmp_path: Path, folder: Path, sledsim_cli: Callable[..., Outcome]) -> None:
-    told = sledsim_cli("sweep", "run", folder / "rates.toml", "--store", tmp_path / "s", "--threads", 1)
-    assert told.status == 0
-    assert told.out.startswith("rates: 36 runs done; ")
+def test_run_prints_a_summary(tmp_path: Path, folder: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+    result = sledsim_cli("sweep", "run", folder / "rates.toml", "--store", tmp_path / "s", "--threads", 1)
+    assert result.status == 0
+    assert result.out.startswith("rates: 36 runs done; ")
     again = sledsim_cli("sweep", "run", folder / "rates.toml", "--store", tmp_path / "s", "--json")
     report = json.loads(again.out)
     assert (report["runs"], report["done"], report["skipped"], report["complete"]) == (36, 0, 36, True)
-    told = sledsim_cli("sweep", "run", folder / "rates.toml", "--store", tmp_path / "s", "--set", "run.requests=10")
-    assert told.out.startswith("rates: 36 runs done; ")
+    result = sledsim_cli("sweep", "run", folder / "rates.toml", "--store", tmp_path / "s", "--set", "run.requests=10")
+    assert result.out.startswith("rates: 36 runs done; ")
 
 
 def test_a_sweep_in_which_nothing_can_run_ends_with_its_reason(
@@ -70,19 +70,19 @@ def test_a_sweep_in_which_nothing_can_run_ends_with_its_reason(
     axes = '[axes]\nscheduler = ["fcfs", "sptf"]\n'
     sweep.write_text('scenario = { workload = { kind = "session" }, system = { device = "g2" } }\n' + axes)
     # Nobody makes requests: that is known before anything runs.
-    told = sledsim_cli("sweep", "run", sweep, "--store", tmp_path / "none")
-    assert (told.status, told.out) == (2, "")
-    assert "requests come from the program that drives a session" in told.err
+    result = sledsim_cli("sweep", "run", sweep, "--store", tmp_path / "none")
+    assert (result.status, result.out) == (2, "")
+    assert "requests come from the program that drives a session" in result.err
     assert not (tmp_path / "none").exists()
     trace = tmp_path / "far.csv"
     trace.write_text("t_ns,device,offset_bytes,bytes,op\n0,0,99999999999999488,512,R\n")
     workload = f'{{ kind = "trace", path = "{trace}" }}'
     sweep.write_text(f'scenario = {{ workload = {workload}, system = {{ device = "g2" }} }}\n' + axes)
     for _ in range(2):
-        told = sledsim_cli("sweep", "run", sweep, "--store", tmp_path / "s")
-        assert told.status == 2
-        assert "every run failed; the first: " in told.err
-        assert "lie beyond the device" in told.err
+        result = sledsim_cli("sweep", "run", sweep, "--store", tmp_path / "s")
+        assert result.status == 2
+        assert "every run failed; the first: " in result.err
+        assert "lie beyond the device" in result.err
 
 
 def test_the_store_is_named_after_the_sweep(
@@ -93,7 +93,9 @@ def test_the_store_is_named_after_the_sweep(
     assert sledsim_cli("sweep", "show", "rates.sweep").out.startswith("rates: 36 of 36 runs")
 
 
-def test_status_counts_and_says_how_to_go_on(folder: Path, tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+def test_status_prints_counts_and_the_command_to_continue(
+    folder: Path, tmp_path: Path, sledsim_cli: Callable[..., Outcome]
+) -> None:
     assert "rates       6             6    36       0        0" in sledsim_cli("sweep", "status", folder / "s").out
     more = folder / "more.toml"
     more.write_text(SWEEP.replace("replications = 6", "replications = 8"))
@@ -101,9 +103,9 @@ def test_status_counts_and_says_how_to_go_on(folder: Path, tmp_path: Path, sleds
     assert interrupted.done == 48
     for part in Store(tmp_path / "s").parts("runs"):
         manifest_path(tmp_path / "s", part.stem).unlink()
-    told = sledsim_cli("sweep", "status", tmp_path / "s").out
-    assert "48 runs of more are missing; to run them:" in told
-    command = shlex.split(told.splitlines()[-1])
+    message = sledsim_cli("sweep", "status", tmp_path / "s").out
+    assert "48 runs of more are missing; to run them:" in message
+    command = shlex.split(message.splitlines()[-1])
     assert command[0] == "sledsim"
     assert sledsim_cli(*command[1:]).out.startswith("more: 48 runs done; ")
     assert "to run them" not in sledsim_cli("sweep", "status", tmp_path / "s").out
@@ -119,7 +121,7 @@ def test_a_table_has_means_and_intervals_as_scipy_computes_them(found: Results) 
         assert (estimate.low, estimate.high) == pytest.approx((low, high), rel=1e-9)
 
 
-def test_table(folder: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+def test_show_prints_a_table(folder: Path, sledsim_cli: Callable[..., Outcome]) -> None:
     lines = sledsim_cli("sweep", "show", folder / "s", "-m", "response.mean_ms", "-m", "queue.max").out.splitlines()
     assert lines[1].split() == ["scheduler", RATE, "runs", "response,", "mean", "(ms)", "95", "%", "±", "queue,", "max",
                                 "(requests)", "95", "%", "±"]  # fmt: skip
@@ -129,10 +131,10 @@ def test_table(folder: Path, sledsim_cli: Callable[..., Outcome]) -> None:
     assert document["points"][0]["metrics"]["response.mean_ms"]["count"] == 6
 
 
-def test_a_metric_that_is_not_there(folder: Path, sledsim_cli: Callable[..., Outcome]) -> None:
-    told = sledsim_cli("sweep", "show", folder / "s", "-m", "response.mean")
-    assert told.status == 2
-    assert "no metric 'response.mean'; did you mean response.mean_ms?" in told.err
+def test_unknown_metrics_suggest_the_nearest(folder: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+    result = sledsim_cli("sweep", "show", folder / "s", "-m", "response.mean")
+    assert result.status == 2
+    assert "no metric 'response.mean'; did you mean response.mean_ms?" in result.err
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".json"])
@@ -187,11 +189,11 @@ def test_common_random_numbers_pair_and_narrow_the_interval(found: Results) -> N
     assert (whole.difference.low, whole.difference.high) == pytest.approx((interval.low, interval.high), rel=1e-6)
 
 
-def test_diff_of_an_axis(folder: Path, sledsim_cli: Callable[..., Outcome]) -> None:
-    told = sledsim_cli("sweep", "compare", folder / "s", "--axis", "scheduler=fcfs,sptf", "-m", "response.mean_ms")
-    assert told.out.splitlines()[:2] == ["A: scheduler = fcfs", "B: scheduler = sptf"]
-    assert "all points" in told.out
-    assert "B is lower" in told.out
+def test_comparison_of_an_axis(folder: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+    result = sledsim_cli("sweep", "compare", folder / "s", "--axis", "scheduler=fcfs,sptf", "-m", "response.mean_ms")
+    assert result.out.splitlines()[:2] == ["A: scheduler = fcfs", "B: scheduler = sptf"]
+    assert "all points" in result.out
+    assert "B is lower" in result.out
     document = json.loads(
         sledsim_cli(
             "sweep", "compare", folder / "s", "--axis", "scheduler=fcfs,sptf", "--json", "-m", "energy.total_j"
@@ -200,22 +202,22 @@ def test_diff_of_an_axis(folder: Path, sledsim_cli: Callable[..., Outcome]) -> N
     assert [each["pairs"] for each in document["differences"]] == [6, 6, 6, 6]
 
 
-def test_diff_of_two_stores_and_of_two_sweeps_of_one(
+def test_comparison_of_two_stores_and_of_two_sweeps_of_a_store(
     folder: Path, tmp_path: Path, sledsim_cli: Callable[..., Outcome]
 ) -> None:
     other = Sweep.load(folder / "rates.toml", overrides=["device=g3"])
     run(other, tmp_path / "s")
-    told = sledsim_cli("sweep", "compare", folder / "s", tmp_path / "s", "-m", "response.mean_ms")
-    assert told.out.count("B is lower") == 7
+    result = sledsim_cli("sweep", "compare", folder / "s", tmp_path / "s", "-m", "response.mean_ms")
+    assert result.out.count("B is lower") == 7
     second = Sweep(other.scenario, other.axes, replications=6, overrides=other.overrides, name="g3")
     run(second, tmp_path / "s")
-    told = sledsim_cli(
+    result = sledsim_cli(
         "sweep", "compare", tmp_path / "s", "--sweep", "rates", "--sweep", "g3", "-m", "response.mean_ms"
     )
-    assert told.out.count("the same") == 7
+    assert result.out.count("the same") == 7
 
 
-def test_runs_without_seeds_in_common_make_no_pairs(folder: Path, tmp_path: Path) -> None:
+def test_runs_without_common_seeds_are_not_paired(folder: Path, tmp_path: Path) -> None:
     base = Sweep.load(folder / "rates.toml")
     independent = Sweep(
         base.scenario,
@@ -243,12 +245,12 @@ def test_runs_without_seeds_in_common_make_no_pairs(folder: Path, tmp_path: Path
         (["--sweep", "rates", "--sweep", "nosuch"], "no sweep 'nosuch'"),
     ],
 )
-def test_a_diff_of_nothing(
+def test_invalid_comparisons_are_refused(
     folder: Path, sledsim_cli: Callable[..., Outcome], arguments: list[str], message: str
 ) -> None:
-    told = sledsim_cli("sweep", "compare", folder / "s", *arguments)
-    assert told.status == 2
-    assert message in told.err
+    result = sledsim_cli("sweep", "compare", folder / "s", *arguments)
+    assert result.status == 2
+    assert message in result.err
 
 
 def test_plot_draws_every_point_and_its_interval(found: Results) -> None:
@@ -274,19 +276,21 @@ def test_plot_by_name_and_with_panels(found: Results) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".html"])
-def test_pictures(folder: Path, tmp_path: Path, sledsim_cli: Callable[..., Outcome], suffix: str) -> None:
+def test_pictures_of_sweeps(folder: Path, tmp_path: Path, sledsim_cli: Callable[..., Outcome], suffix: str) -> None:
     path = tmp_path / f"rates{suffix}"
     assert sledsim_cli("sweep", "show", folder / "s", "--plot", path, "--log-scale").status == 0
     assert path.stat().st_size > 5000
 
 
-def test_a_chart_without_an_axis_like_that(folder: Path, tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
-    told = sledsim_cli("sweep", "show", folder / "s", "--plot", tmp_path / "x.png", "--x", "device")
-    assert told.status == 2
-    assert "--x 'device' is no axis of the sweep" in told.err
+def test_charts_over_an_unknown_axis_are_refused(
+    folder: Path, tmp_path: Path, sledsim_cli: Callable[..., Outcome]
+) -> None:
+    result = sledsim_cli("sweep", "show", folder / "s", "--plot", tmp_path / "x.png", "--x", "device")
+    assert result.status == 2
+    assert "--x 'device' is no axis of the sweep" in result.err
 
 
-def test_points_that_cannot_keep_up_have_no_interval(tmp_path: Path) -> None:
+def test_saturated_points_have_no_interval(tmp_path: Path) -> None:
     base = {
         "workload": {"arrival": {"kind": "poisson", "rate_per_s": 500.0}},
         "system": {"device": "g2"},
@@ -313,7 +317,7 @@ def test_points_that_cannot_keep_up_have_no_interval(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", examples_of("sweep"), ids=lambda path: path.stem)
-def test_examples_run(path: Path, tmp_path: Path) -> None:
+def test_sweep_examples_run(path: Path, tmp_path: Path) -> None:
     sweep = Sweep.load(path, overrides=["run.requests=50", "run.warmup_requests=0"])
     short = Sweep(
         sweep.scenario,
@@ -329,15 +333,13 @@ def test_examples_run(path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("second", "verdict"), [(0.6298 + 1e-16, "the same"), (0.6299, "B is higher")])
-def test_what_differs_by_rounding_alone_is_the_same(second: float, verdict: str) -> None:
+def test_rounding_differences_count_as_equal(second: float, verdict: str) -> None:
     apart = second - 0.6298
     difference = Difference(None, "energy.per_request_mj", 0.6298, second, confidence_of([apart, 0.9 * apart, apart]))
     assert difference.verdict == verdict
 
 
-def test_a_store_that_was_moved_goes_on_where_it_is(
-    sledsim_cli: Callable[..., Outcome], folder: Path, tmp_path: Path
-) -> None:
+def test_moved_stores_continue(sledsim_cli: Callable[..., Outcome], folder: Path, tmp_path: Path) -> None:
     old, new, sweep = tmp_path / "old", tmp_path / "a new place", folder / "rates.toml"
     assert sledsim_cli("sweep", "run", sweep, "--store", old, "--set", "run.requests=20").status == 0
     old.rename(new)
@@ -348,7 +350,7 @@ def test_a_store_that_was_moved_goes_on_where_it_is(
     assert json.loads(sledsim_cli("sweep", "status", new, "--json").out)["sweeps"][0]["command"] == command
 
 
-def test_a_file_s_name_that_no_sweep_can_have_is_told(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+def test_file_names_invalid_as_sweep_names_are_reported(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
     (tmp_path / "base.toml").write_text(TOML)
     named = tmp_path / "sw (1).toml"
     named.write_text(SWEEP)

@@ -114,7 +114,7 @@ def delete(file: Path) -> None:
 
 @pytest.mark.parametrize("damage", [change, delete])
 @pytest.mark.parametrize("table", COLUMNS)
-def test_a_damaged_part_is_named_and_its_runs_are_done_again(
+def test_damaged_parts_are_named_and_their_runs_repeated(
     store: Path, sledsim_cli: Callable[..., Outcome], tmp_path: Path, table: str, damage: Callable[[Path], None]
 ) -> None:
     expected = content(store)
@@ -122,8 +122,8 @@ def test_a_damaged_part_is_named_and_its_runs_are_done_again(
     damage(part)
     says = "damaged or missing: to do the runs that it belongs to again, run the same sweep again into this store"
     for command, *words in ("show",), ("status",), ("show", "--out", "x.csv"), ("show", "--plot", "x.json"):
-        told = sledsim_cli("sweep", command, store, *(tmp_path / word if "." in word else word for word in words))
-        assert (told.status, told.out, told.err) == (2, "", f"error: {part}: {says}\n")
+        result = sledsim_cli("sweep", command, store, *(tmp_path / word if "." in word else word for word in words))
+        assert (result.status, result.out, result.err) == (2, "", f"error: {part}: {says}\n")
     with pytest.raises(StoreError, match=says):
         results(store, "two")
     again = run(SWEEP, store)
@@ -131,7 +131,7 @@ def test_a_damaged_part_is_named_and_its_runs_are_done_again(
     assert content(store) == expected
 
 
-def test_a_run_names_what_it_does_again(store: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_run_names_the_repeated_runs(store: Path, caplog: pytest.LogCaptureFixture) -> None:
     [part] = Store(store).parts("histograms")
     part.unlink()
     assert run(SWEEP, store).done == 4
@@ -139,7 +139,7 @@ def test_a_run_names_what_it_does_again(store: Path, caplog: pytest.LogCaptureFi
 
 
 @pytest.mark.parametrize("damage", [change, delete])
-def test_runs_of_a_damaged_manifest_are_done_again(store: Path, damage: Callable[[Path], None]) -> None:
+def test_runs_of_a_damaged_manifest_are_repeated(store: Path, damage: Callable[[Path], None]) -> None:
     expected = content(store)
     batch = Store(store).parts("runs")[0].stem
     damage(manifest_path(store, batch))
@@ -149,9 +149,7 @@ def test_runs_of_a_damaged_manifest_are_done_again(store: Path, damage: Callable
     assert {file.stem for file in files_of(store)} == {file.stem for file in (store / BATCHES).iterdir()}
 
 
-def test_other_sweeps_of_a_damaged_batch_are_incomplete_and_not_forgotten(
-    store: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_sweeps_of_a_damaged_batch_are_marked_incomplete(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sledsim.sweep.store.MANY_BATCHES", 2)
     other = Sweep(BASE, {"scheduler": ["look", "clook"]}, name="other")
     run(other, store)
@@ -189,7 +187,7 @@ def test_damaged_parts_are_not_merged(store: Path, monkeypatch: pytest.MonkeyPat
     assert part.stem in manifests
 
 
-def test_an_export_of_an_incomplete_sweep_says_so(tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+def test_exports_of_incomplete_sweeps_warn(tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
     store = tmp_path / "s"
     run(Sweep(BASE, SWEEP.axes, name="two"), store)
     known = {part.stem for part in Store(store).parts("runs")}
@@ -198,20 +196,22 @@ def test_an_export_of_an_incomplete_sweep_says_so(tmp_path: Path, sledsim_cli: C
         if part.stem not in known:
             manifest_path(store, part.stem).unlink()
     for words in (["--out", tmp_path / "x.csv"], ["--table", "metrics", "--out", tmp_path / "y.csv"]):
-        told = sledsim_cli("sweep", "show", store, *words)
-        assert told.status == 0
-        assert "INCOMPLETE" in told.out + told.err
-        assert told.err.startswith(f"wrote {words[-1]}") or "warning: " in told.err
+        result = sledsim_cli("sweep", "show", store, *words)
+        assert result.status == 0
+        assert "INCOMPLETE" in result.out + result.err
+        assert result.err.startswith(f"wrote {words[-1]}") or "warning: " in result.err
 
 
-def test_two_values_of_a_metric_are_refused(store: Path, tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+def test_contradicting_values_of_a_metric_are_refused(
+    store: Path, tmp_path: Path, sledsim_cli: Callable[..., Outcome]
+) -> None:
     [part] = Store(store).parts("metrics")
     with duckdb.connect() as connection:
         write_batch(connection, store, [("metrics", f"SELECT * REPLACE (value + 1 AS value) FROM '{part}'")])
     for words in (["show", store], ["show", store, "--out", tmp_path / "x.csv"]):
-        told = sledsim_cli("sweep", *words)
-        assert (told.status, told.out) == (2, "")
-        assert "found different values of" in told.err
+        result = sledsim_cli("sweep", *words)
+        assert (result.status, result.out) == (2, "")
+        assert "found different values of" in result.err
     with pytest.raises(StoreError, match="found different values of"), Evaluation(BASE, store) as evaluation:
         evaluation.evaluate([{"scheduler": "sptf"}])
 
@@ -222,34 +222,34 @@ def test_the_command_in_a_store_cannot_reach_the_terminal(
 ) -> None:
     [definition] = Store(store).definitions()
     Store(store).writer().record(replace(definition, command=command, replications=3))
-    told = sledsim_cli("sweep", "status", store)
-    assert told.status == 0
-    assert told.out.endswith(f"  {visible(command)}\n")
+    result = sledsim_cli("sweep", "status", store)
+    assert result.status == 0
+    assert result.out.endswith(f"  {visible(command)}\n")
     as_json = sledsim_cli("sweep", "status", store, "--json").out
     assert not set(as_json) & set("\x1b\x07\x9b\u202e\x7f")
     assert json.loads(as_json)["sweeps"][0]["command"] == command
 
 
-def test_a_store_by_another_schema_is_refused_and_left_alone(store: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+def test_stores_of_another_schema_are_refused_and_unchanged(store: Path, sledsim_cli: Callable[..., Outcome]) -> None:
     (store / "store.json").write_text(json.dumps({"format": "sledsim sweep store", "schema": 2}))
     before = {file: file.read_bytes() for file in store.rglob("*") if file.is_file()}
     says = "is a store of schema 2; this version of Sledsim reads and writes schema 3: run the sweep into another store"
-    told = sledsim_cli("sweep", "show", store)
-    assert (told.status, told.err) == (2, f"error: {store}: {says}\n")
+    result = sledsim_cli("sweep", "show", store)
+    assert (result.status, result.err) == (2, f"error: {store}: {says}\n")
     with pytest.raises(StoreError, match=says):
         run(SWEEP, store)
     assert {file: file.read_bytes() for file in store.rglob("*") if file.is_file()} == before
 
 
 @pytest.mark.parametrize("mark", [b"[]", b"{}", b"\xff", b"[" * 100_000, b'{"schema": "1"}', b'"a store"'])
-def test_a_mark_that_is_not_one_is_named(tmp_path: Path, sledsim_cli: Callable[..., Outcome], mark: bytes) -> None:
+def test_invalid_marker_files_are_named(tmp_path: Path, sledsim_cli: Callable[..., Outcome], mark: bytes) -> None:
     (tmp_path / "store.json").write_bytes(mark)
     found = sledsim_cli("sweep", "status", tmp_path)
     says = "is not the mark of a store: name a folder that a sweep has made, or a new one"
     assert (found.status, found.err) == (2, f"error: {tmp_path / 'store.json'}: {says}\n")
 
 
-def test_a_pipe_in_the_place_of_a_mark_is_named(tmp_path: Path) -> None:
+def test_pipes_in_place_of_marker_files_are_named(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "store.json")
     with pytest.raises(StoreError, match="is not the mark of a store"):
         Store(tmp_path)
@@ -291,7 +291,7 @@ def test_the_order_of_sweeps_does_not_depend_on_the_clock(
     assert results(store).points == {0: {"scheduler": "fcfs"}}
 
 
-def test_files_of_killed_writers_are_removed_and_those_of_others_are_not(store: Path) -> None:
+def test_only_files_of_killed_writers_are_removed(store: Path) -> None:
     orphan = store / "metrics" / f"{0:032x}.parquet"
     abandoned = store / BATCHES / ".sledsim-0.unfinished"
     notes = store / "metrics" / "notes.txt"
@@ -312,20 +312,20 @@ def test_files_of_killed_writers_are_removed_and_those_of_others_are_not(store: 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads what nobody may")
 @pytest.mark.parametrize("folder", ["metrics", "runs", BATCHES])
-def test_a_folder_that_cannot_be_read_is_named(store: Path, sledsim_cli: Callable[..., Outcome], folder: str) -> None:
+def test_unreadable_folders_are_named(store: Path, sledsim_cli: Callable[..., Outcome], folder: str) -> None:
     (store / folder).chmod(0)
     try:
-        told = sledsim_cli("sweep", "status", store)
+        result = sledsim_cli("sweep", "status", store)
     finally:
         (store / folder).chmod(0o755)
-    assert told.status == 2
-    assert told.err.startswith(f"error: {store / folder}")
-    assert told.err.endswith("cannot be read: Permission denied\n")
+    assert result.status == 2
+    assert result.err.startswith(f"error: {store / folder}")
+    assert result.err.endswith("cannot be read: Permission denied\n")
 
 
 @pytest.mark.parametrize("words", ["show S --out", "show S --plot", "show S --table runs --out"])
 @pytest.mark.parametrize("target", ["store.json", "x.json", "runs/x.json", "link.json"])
-def test_nothing_is_written_into_a_store(
+def test_outputs_inside_a_store_are_refused(
     store: Path, sledsim_cli: Callable[..., Outcome], words: str, target: str
 ) -> None:
     path = store / target
@@ -333,7 +333,10 @@ def test_nothing_is_written_into_a_store(
         path = store.parent / target
         path.symlink_to(store / "store.json")
     before = {each: each.read_bytes() for each in store.rglob("*") if each.is_file()}
-    told = sledsim_cli("sweep", *(str(store) if word == "S" else word for word in words.split()), path)
+    done = sledsim_cli("sweep", *(str(store) if word == "S" else word for word in words.split()), path)
     option = words.rpartition(" ")[2]
-    assert (told.status, told.err) == (2, f"error: {option}: {path} lies in the store {store}: name a file elsewhere\n")
+    assert (done.status, done.err) == (
+        2,
+        f"error: {option}: {path} lies in the store {store}: name a file elsewhere\n",
+    )
     assert {each: each.read_bytes() for each in store.rglob("*") if each.is_file()} == before

@@ -134,7 +134,7 @@ def test_a_cluster_whose_workers_are_killed_ends_with_the_same_table(
     assert table_of(store, tmp_path) == expected
 
 
-def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> None:
+def test_ctrl_c_keeps_finished_runs_and_prints_the_command_to_continue(tmp_path: Path) -> None:
     file = sweep_file(tmp_path, requests=20_000, replications=1000)
     command = [*COMMAND, str(file), "--store", str(tmp_path / "s")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -163,21 +163,21 @@ def test_a_long_sweep_shows_its_progress_on_a_terminal(tmp_path: Path) -> None:
     shown_on_a_terminal("sweep", "run", file, "--store", tmp_path / "s", words=words)
 
 
-def test_a_cluster_that_cannot_be_reached(
+def test_unreachable_clusters_are_reported(
     tmp_path: Path, sledsim_cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cluster, "REACH_S", 1.0)
     file = sweep_file(tmp_path, requests=20, replications=1)
-    told = sledsim_cli("sweep", "run", file, "--store", tmp_path / "s", "--cluster", "tcp://127.0.0.1:9")
-    assert told.status == 2
-    assert told.err.startswith("error: --cluster tcp://127.0.0.1:9: there is no Dask scheduler to reach")
+    result = sledsim_cli("sweep", "run", file, "--store", tmp_path / "s", "--cluster", "tcp://127.0.0.1:9")
+    assert result.status == 2
+    assert result.err.startswith("error: --cluster tcp://127.0.0.1:9: there is no Dask scheduler to reach")
     assert not (tmp_path / "s").exists()
-    told = sledsim_cli("sweep", "run", file, "--store", tmp_path / "s", "--cluster", "nonsense")
-    assert told.status == 2
-    assert "expected local or the address of a Dask scheduler" in told.err
+    result = sledsim_cli("sweep", "run", file, "--store", tmp_path / "s", "--cluster", "nonsense")
+    assert result.status == 2
+    assert "expected local or the address of a Dask scheduler" in result.err
 
 
-def test_a_scheduler_by_its_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_schedulers_can_be_given_by_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = sweep_file(tmp_path, requests=20, replications=5)
     monkeypatch.setenv("PYTHONPATH", str(ROOT / "python"))
     address = tmp_path / "scheduler.json"
@@ -212,7 +212,7 @@ def test_a_scheduler_by_its_address(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert table_of(tmp_path / "s", tmp_path) == table_of(tmp_path / "here", tmp_path)
 
 
-def test_a_package_of_long_runs_comes_back_in_parts(tmp_path: Path) -> None:
+def test_batches_of_long_runs_return_in_parts(tmp_path: Path) -> None:
     sweep = Sweep.load(sweep_file(tmp_path, requests=100_000, replications=1))
     prepared = [sweep.prepare(task) for task in sweep.tasks()]
     runs = [each.scenario for each in prepared if each.scenario is not None]

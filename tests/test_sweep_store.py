@@ -48,7 +48,7 @@ def everything(store: Path) -> dict[str, list[tuple[Any, ...]]]:
     }
 
 
-def test_a_store_has_what_single_runs_find(tmp_path: Path) -> None:
+def test_stored_results_equal_those_of_single_runs(tmp_path: Path) -> None:
     report = run(SWEEP, tmp_path / "s")
     assert (report.runs, report.done, report.failed, report.skipped, report.complete) == (12, 12, 0, 0, True)
     store = Store(tmp_path / "s")
@@ -91,9 +91,7 @@ def test_tables_are_as_documented(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", ["value=7", "status=failed", "~", "file:", "a[b]*"])
-def test_the_name_of_a_folder_says_nothing_of_what_is_in_it(
-    tmp_path: Path, folder: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_folder_names_do_not_affect_content(tmp_path: Path, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     run(SWEEP, "s")
     before = everything(Path("s"))
@@ -102,7 +100,7 @@ def test_the_name_of_a_folder_says_nothing_of_what_is_in_it(
     assert everything(Path(folder) / "s") == before
 
 
-def test_a_rerun_skips_what_is_there(tmp_path: Path) -> None:
+def test_reruns_skip_finished_runs(tmp_path: Path) -> None:
     run(SWEEP, tmp_path / "s")
     before = everything(tmp_path / "s")
     again = run(SWEEP, tmp_path / "s")
@@ -143,7 +141,7 @@ def test_a_changed_sweep_shows_its_own_points(tmp_path: Path) -> None:
     assert len(results(tmp_path / "s", f"rates@{first.definition}").keys) == 12
 
 
-def test_a_trace_that_changed_is_run_again_and_one_that_moved_is_not(tmp_path: Path, trace_file: Path) -> None:
+def test_changed_traces_are_rerun_and_moved_ones_are_not(tmp_path: Path, trace_file: Path) -> None:
     def sweep(path: Path) -> Sweep:
         return Sweep({"workload": {"path": str(path)}, "system": {"device": "g2"}}, {"scheduler": ["fcfs", "sptf"]})
 
@@ -157,7 +155,7 @@ def test_a_trace_that_changed_is_run_again_and_one_that_moved_is_not(tmp_path: P
     assert (changed.done, len(results(tmp_path / "s").keys)) == (2, 2)
 
 
-def test_a_run_that_fails_is_recorded_and_tried_again_when_asked(
+def test_failed_runs_are_recorded_and_retried_on_request(
     tmp_path: Path, trace_file: Path, sledsim_cli: Callable[..., Outcome]
 ) -> None:
     trace_file.write_text(trace_file.read_text() + "90000000,0,5000000000000,4096,R\n")
@@ -172,9 +170,9 @@ def test_a_run_that_fails_is_recorded_and_tried_again_when_asked(
     }
     [distinct] = {str(each.error) for each in standing.failures}
     assert run(sweep, store).skipped == 4
-    told = sledsim_cli("sweep", "status", store)
-    assert told.out.count(distinct) == 2
-    assert "workload.fit = error, scheduler = sptf" in told.out
+    result = sledsim_cli("sweep", "status", store)
+    assert result.out.count(distinct) == 2
+    assert "workload.fit = error, scheduler = sptf" in result.out
     with pytest.raises(StoreError, match="no two runs that make a pair have both been done"):
         compare_pairs(results(store), axis=("workload.fit", "error", "wrap")).table()
     again = run(sweep, store, retry_failed=True)
@@ -187,7 +185,7 @@ def test_a_run_that_fails_is_recorded_and_tried_again_when_asked(
     assert [each["error"] for each in status["failures"]] == [distinct] * 2
 
 
-def test_a_failed_run_that_is_done_later_is_done(tmp_path: Path) -> None:
+def test_later_success_replaces_a_failure(tmp_path: Path) -> None:
     # The trace is not there at first, so nothing can be run; its key cannot be known either.
     trace = tmp_path / "late.csv"
     base = {"workload": {"path": str(trace)}, "system": {"device": "g2"}}
@@ -200,7 +198,7 @@ def test_a_failed_run_that_is_done_later_is_done(tmp_path: Path) -> None:
         assert evaluation.evaluate([{"scheduler": "fcfs"}])[0][0].error is None
 
 
-def test_an_evaluation_of_another_base_is_another(tmp_path: Path, trace_file: Path) -> None:
+def test_evaluations_of_different_bases_are_different(tmp_path: Path, trace_file: Path) -> None:
     top, low = tmp_path / "top.json", tmp_path / "low.json"
     top.write_text('{"base": "low.json"}')
 
@@ -235,7 +233,7 @@ def test_faults_of_points_are_data(tmp_path: Path) -> None:
         assert found.error == str(fault)
 
 
-def test_evaluations_come_from_the_store_where_they_can(tmp_path: Path) -> None:
+def test_evaluations_reuse_stored_results(tmp_path: Path) -> None:
     points = [{"scheduler": "fcfs"}, {"scheduler": "sptf"}, {"scheduler": "fcfs"}]
     found = []
     for _ in range(2):
@@ -248,19 +246,19 @@ def test_evaluations_come_from_the_store_where_they_can(tmp_path: Path) -> None:
     assert found[0][0][0].metrics["response.mean_ms"] > 0
 
 
-def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
+def test_folders_with_other_files_are_not_changed(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(StoreError, match="is not a store, and not empty"):
         run(SWEEP, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
-def test_what_a_killed_maker_left_is_made_whole(tmp_path: Path) -> None:
+def test_partially_created_stores_are_completed(tmp_path: Path) -> None:
     (tmp_path / "s" / "runs").mkdir(parents=True)
     assert run(SWEEP, tmp_path / "s").done == 12
 
 
-def test_many_small_batches_are_merged_and_nothing_else_changes(tmp_path: Path) -> None:
+def test_merging_small_batches_changes_no_result(tmp_path: Path) -> None:
     for number in range(MANY_BATCHES):
         run(Sweep(BASE, {RATE: [100 + number]}, name=f"n{number}"), tmp_path / "s")
     store = Store(tmp_path / "s")
@@ -274,7 +272,7 @@ def test_many_small_batches_are_merged_and_nothing_else_changes(tmp_path: Path) 
     assert everything(copy) == before
 
 
-def test_several_write_into_one_store_while_others_read(tmp_path: Path) -> None:
+def test_threads_write_a_store_while_others_read(tmp_path: Path) -> None:
     Store.create(tmp_path / "s")
     each = size(20, 40)
     sweeps = [
@@ -315,7 +313,7 @@ run(Sweep(base, axes, replications=int(sys.argv[2]), name=name), store, threads=
 """
 
 
-def test_two_processes_write_into_one_store_while_others_read(tmp_path: Path) -> None:
+def test_processes_write_a_store_while_others_read(tmp_path: Path) -> None:
     store, each = tmp_path / "s", size(30, 60)
     axes: dict[str, Any] = {"scheduler": ["fcfs", "sptf"], RATE: [300, 900]}
     asked = [(axes, "common"), (axes, "common"), ({"scheduler": ["look"], RATE: [300, 900]}, "own")]
@@ -358,7 +356,7 @@ main()
 """
 
 
-def test_a_full_disk(tmp_path: Path, sledsim_command: Callable[..., Outcome]) -> None:
+def test_full_disks_are_reported(tmp_path: Path, sledsim_command: Callable[..., Outcome]) -> None:
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[1] == resource.RLIM_INFINITY
     file = tmp_path / "rates.json"
     tables = {"scenario": BASE, "axes": {"scheduler": ["fcfs", "sptf"], RATE: [300, 900]}, "replications": 3}

@@ -70,7 +70,7 @@ def test_a_resolved_system_of_every_kind_makes_typed_classes(kind: str) -> None:
     assert Scenario.load(resolved).resolve() == resolved
 
 
-def test_what_is_written_suits_the_schema_for_editors() -> None:
+def test_written_scenarios_match_the_editor_schema() -> None:
     check = jsonschema.Draft202012Validator(_core.schema(document=True))
     check.validate(SCENARIO)
     check.validate(resolve(SCENARIO).values)
@@ -121,7 +121,7 @@ def test_a_run_reports_each_component() -> None:
     assert "component" not in str(drive)
 
 
-def test_what_needs_one_drive_says_so() -> None:
+def test_functions_for_a_single_drive_refuse_trees() -> None:
     with pytest.raises(ScenarioError, match="only one drive can be looked at here"):
         sledsim.power(SCENARIO)
     with pytest.raises(ScenarioError, match="only one drive can be looked at here"):

@@ -26,7 +26,7 @@ from sledsim.show.tables import Table, number
         (1e13, "1e+13"),
     ],
 )
-def test_numbers(value: float | None, text: str) -> None:
+def test_numbers_are_formatted(value: float | None, text: str) -> None:
     assert number(value) == text
 
 
@@ -36,7 +36,7 @@ def test_numbers_keep_their_digits(value: float, digits: int) -> None:
     assert shown == pytest.approx(value, rel=0.6 * 10.0 ** (1 - digits))
 
 
-def test_a_table_lines_up() -> None:
+def test_table_columns_are_aligned() -> None:
     table = Table(["name", "value (ms)", "note"], [["a", "1", "x"], ["  b", "10", ""]], title="T", left=frozenset({2}))
     assert str(table) == "T\nname  value (ms)  note\n────  ──────────  ────\na              1  x\n  b           10"
 

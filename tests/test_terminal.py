@@ -168,7 +168,7 @@ def words_in(text: str) -> Counter[str]:
 
 
 @EACH
-def test_a_terminal_shows_what_a_pipe_gets(screens: dict[int, list[str]], i: int) -> None:
+def test_terminal_and_pipe_have_the_same_content(screens: dict[int, list[str]], i: int) -> None:
     if COMMANDS[i] == ("--help",):
         return  # click folds it, and lists options beside what they do where there is room
     for width in WIDTHS:
@@ -252,8 +252,8 @@ def test_every_number_has_its_unit(screens: dict[int, list[str]], i: int) -> Non
             for header, cell in zip(table.headers[1:], row[1:], strict=True):
                 if not NUMBER.match(cell) or whole:
                     continue
-                told = "(" in header or "(" in row[0] or any(row[k] for k in units)
-                assert told or any(map(PURE.search, (header, *row[:2], *table.headers[:2]))), (header, row)
+                has_unit = "(" in header or "(" in row[0] or any(row[k] for k in units)
+                assert has_unit or any(map(PURE.search, (header, *row[:2], *table.headers[:2]))), (header, row)
 
 
 def helps() -> Iterator[tuple[tuple[str, ...], str]]:
@@ -267,7 +267,7 @@ def helps() -> Iterator[tuple[tuple[str, ...], str]]:
     return walk(typer.main.get_command(app), ())
 
 
-def test_the_help_of_each_command_fits_and_is_whole(tmp_path: Path) -> None:
+def test_help_of_each_command_fits_and_is_complete(tmp_path: Path) -> None:
     found = list(helps())
     (tmp_path / "commands.json").write_text(json.dumps([[*words, "--help"] for words, _ in found]))
     for width in WIDTHS:
@@ -297,7 +297,7 @@ print(sledsim.Device("g2").break_even())
 """
 
 
-def test_what_a_program_prints_fits_the_terminal(tmp_path: Path) -> None:
+def test_printed_results_fit_the_terminal(tmp_path: Path) -> None:
     program = [sys.executable, "-c", PRINTS]
     piped = subprocess.run(program, check=True, capture_output=True, text=True).stdout
     for width in WIDTHS:
@@ -323,7 +323,7 @@ def some_tables(draw: st.DrawFn) -> Table:
 
 
 @given(some_tables(), st.integers(40, 130))
-def test_a_table_fits_and_loses_nothing(table: Table, width: int) -> None:
+def test_tables_fit_without_losing_content(table: Table, width: int) -> None:
     lines = [line.text for line in fitted(table, width)]
     assert max(map(len, lines)) <= width
     # Words of so many letters are broken: what is left of them is told from letters alone.

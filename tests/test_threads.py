@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MOST = {name: most for name, most, *_ in _core.limits()}["threads"]
 
 
-def test_outcomes_come_with_their_places_whatever_they_are() -> None:
+def test_outcomes_have_their_index() -> None:
     found = dict(in_threads(lambda n: 12 // n, [3, 0, 4], 2))
     assert sorted(found) == [0, 1, 2]
     assert (found[0].result(), found[2].result()) == (4, 3)
@@ -45,13 +45,13 @@ def test_items_are_taken_when_a_thread_is_free_and_no_more_after_the_end() -> No
     assert set(threading.enumerate()) <= before
 
 
-def test_what_the_items_raise_is_an_outcome() -> None:
+def test_exceptions_of_items_are_outcomes() -> None:
     outcomes = list(in_threads(lambda n: 1 // n, (1 // n for n in [1, 0]), 1))
     assert outcomes[0][1].result() == 1
     assert isinstance(outcomes[1][1].exception(), ZeroDivisionError)
 
 
-def test_while_there_is_no_outcome_it_ticks() -> None:
+def test_the_pool_ticks_while_waiting() -> None:
     go_on = threading.Event()
     outcomes = in_threads(lambda _: go_on.wait(10.0), [0], 1, tick_s=0.01)
     assert next(outcomes) is None
@@ -121,7 +121,7 @@ def test_a_number_of_threads_has_bounds(taker: str, threads: Any, tmp_path: Path
     "words",
     [("sweep", "run", "rates.toml"), ("optimise", "velocity.toml")],
 )
-def test_so_it_has_on_the_command_line(
+def test_the_command_line_limits_the_number_of_threads(
     words: tuple[str, ...], sledsim_cli: Callable[..., Outcome], tmp_path: Path
 ) -> None:
     given = [str(EXAMPLES / word) if word.endswith(".toml") else word for word in words]
@@ -131,14 +131,14 @@ def test_so_it_has_on_the_command_line(
         assert "--threads" in done.err if threads == 0 else f"--threads = {threads} is not a whole number" in done.err
 
 
-def test_as_many_as_there_may_be_are_no_other_answer() -> None:
+def test_the_maximum_of_threads_gives_the_same_result() -> None:
     found = [simulate(ENCLOSURE, lifetimes=5000, threads=threads).to_dict() for threads in (1, MOST)]
     assert found[0] == found[1]
     assert threads_of(MOST) == MOST
     assert threads_of(None) >= 1
 
 
-def test_where_there_is_no_room_for_more_threads_those_that_there_are_do_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fewer_threads_do_the_work_if_more_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[threading.Thread] = []
     start = threading.Thread.start
 

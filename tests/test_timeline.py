@@ -58,7 +58,7 @@ def test_the_columns_account_for_the_run(described: dict[str, Any]) -> None:
     assert energy["mean_power_w"] <= energy["peak_power_w"] <= timeline["power_w"].max() * len(numbers)
 
 
-def test_a_stretch_is_a_part_of_the_whole() -> None:
+def test_time_ranges_are_slices_of_the_timeline() -> None:
     whole = sledsim.run(SLED, timeline=True).timeline
     part = sledsim.run(SLED, timeline=(0.1, 0.3)).timeline
     start_s, end_s = (whole[name].astype(float) for name in ("start_s", "end_s"))
@@ -67,7 +67,7 @@ def test_a_stretch_is_a_part_of_the_whole() -> None:
     assert [part["start_s"][0], part["end_s"][-1]] == pytest.approx([0.1, 0.3])
 
 
-def test_a_long_run_is_added_up_in_slots_of_time() -> None:
+def test_long_runs_are_aggregated_by_time_slot() -> None:
     long = {"run.requests": 60_000}
     result = sledsim.run(SLEDS, overrides=long, timeline=True)
     timeline: Any = result.timeline
@@ -90,7 +90,7 @@ def test_a_long_run_is_added_up_in_slots_of_time() -> None:
     assert sledsim.run(SLEDS, overrides=long).energy.states == result.energy.states
 
 
-def test_refusals_name_the_remedy() -> None:
+def test_errors_of_timelines_name_the_remedy() -> None:
     result = sledsim.run(SLED)
     with pytest.raises(RunError, match="timeline=True"):
         result.timeline  # noqa: B018
@@ -104,7 +104,7 @@ def test_refusals_name_the_remedy() -> None:
             sledsim.run(SLED, timeline=stretch)  # type: ignore[arg-type]
 
 
-def test_files_and_sql(tmp_path: "Path") -> None:
+def test_timelines_can_be_written_and_queried(tmp_path: "Path") -> None:
     result = sledsim.run(SLED, timeline=True)
     spans = len(result.timeline["state"])
     for suffix in ("parquet", "csv", "json"):
@@ -120,7 +120,7 @@ def test_files_and_sql(tmp_path: "Path") -> None:
 
 
 @pytest.mark.parametrize(("described", "bars"), [(SLED, "share"), (SLEDS, "share"), (DISK, "spans")])
-def test_the_picture_stays_small_and_says_what_it_shows(described: dict[str, Any], bars: str) -> None:
+def test_timeline_pictures_are_small_and_labelled(described: dict[str, Any], bars: str) -> None:
     result = sledsim.run(described, timeline=True)
     chart = result.plot("timeline").to_dict()
     assert len(json.dumps(chart)) < SMALL
@@ -138,7 +138,7 @@ def test_the_picture_stays_small_and_says_what_it_shows(described: dict[str, Any
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv", "json"])
-def test_the_command_writes(sledsim_cli: "Callable[..., Any]", tmp_path: "Path", kind: str) -> None:
+def test_the_command_writes_timelines(sledsim_cli: "Callable[..., Any]", tmp_path: "Path", kind: str) -> None:
     file = tmp_path / "scenario.json"
     file.write_text(json.dumps(SLED))
     target = tmp_path / f"timeline.{kind}"
@@ -159,7 +159,7 @@ def test_the_command_refuses_before_it_runs(sledsim_cli: "Callable[..., Any]", t
     assert ".parquet" in found.err
 
 
-def test_no_plot_of_nothing() -> None:
+def test_empty_timelines_have_no_plot() -> None:
     result = sledsim.run(SLED, timeline=(1e6, 2e6))
     with pytest.raises(SledsimError, match="nothing happened"):
         result.plot("timeline")

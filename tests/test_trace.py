@@ -48,7 +48,7 @@ def test_a_trace_is_read_in_batches(trace_file: Path) -> None:
     assert "small.csv" in repr(trace)
 
 
-def test_what_is_in_a_trace(trace_file: Path) -> None:
+def test_trace_summary(trace_file: Path) -> None:
     info = open_trace(trace_file).info()
     assert info.records == 50
     assert info.reads == 33
@@ -68,16 +68,16 @@ def test_histograms_and_devices_of_a_trace(tmp_path: Path, sledsim_cli: Callable
         (4096, 12, 4),
     ]
     assert info["gaps"] == [{"to_s": 0.001, "gaps": 47}]
-    told = sledsim_cli("trace", path).out
-    assert "8: 0 to 3, 7, 9 to 10, 400" in told
+    message = sledsim_cli("trace", path).out
+    assert "8: 0 to 3, 7, 9 to 10, 400" in message
     # 47 steps of 128 MiB and 4 KiB: 6.308 GB, more than a g3 has, less than an atlas10k.
-    [fits] = re.findall(r"^fits +(.+)$", told, flags=re.MULTILINE)
-    [small] = re.findall(r"^does not fit +(.+)$", told, flags=re.MULTILINE)
+    [fits] = re.findall(r"^fits +(.+)$", message, flags=re.MULTILINE)
+    [small] = re.findall(r"^does not fit +(.+)$", message, flags=re.MULTILINE)
     assert {"atlas10k", "uberdisk"} <= set(re.findall(r"[\w-]+", fits))
     assert "g3 (6.143 GB)" in small
     assert "--fit scale" in small
-    assert re.search(r"^2 KiB +16 +33.3 +75.0 +█{32}$", told, flags=re.MULTILINE)
-    assert re.search(r"^1 ms +47 +100.0 +█{32}$", told, flags=re.MULTILINE)
+    assert re.search(r"^2 KiB +16 +33.3 +75.0 +█{32}$", message, flags=re.MULTILINE)
+    assert re.search(r"^1 ms +47 +100.0 +█{32}$", message, flags=re.MULTILINE)
     found = json.loads(sledsim_cli("trace", path, "--json").out)
     assert (found["fits"]["g3"], found["fits"]["atlas10k"]) == (False, True)
     for name, fits_it in (("g3", 2), ("atlas10k", 0)):
@@ -112,7 +112,7 @@ def test_conversion_keeps_every_record(trace_file: Path, tmp_path: Path, name: s
         ("nowhere/t.parquet", None, "cannot be written"),
     ],
 )
-def test_conversions_that_cannot_be(trace_file: Path, destination: str, to: str | None, message: str) -> None:
+def test_impossible_conversions_are_refused(trace_file: Path, destination: str, to: str | None, message: str) -> None:
     before = trace_file.read_bytes()
     with pytest.raises(TraceError, match=message):
         open_trace(trace_file).convert(trace_file.parent / destination, to=to)
@@ -158,9 +158,7 @@ def test_a_column_of_parquet_may_have_a_quote_in_its_name(trace_file: Path) -> N
 
 
 @pytest.mark.parametrize("folder", ["op=R", "bytes=8192", "~", "a[b]"])
-def test_folders_of_parquet_say_nothing_of_its_records(
-    trace_file: Path, folder: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parquet_folder_names_add_no_columns(trace_file: Path, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     path = parquet_of(trace_file)
     monkeypatch.chdir(path.parent)
     (path.parent / folder).mkdir()
@@ -172,7 +170,7 @@ def test_folders_of_parquet_say_nothing_of_its_records(
         }
 
 
-def test_what_is_wrong_with_parquet_is_told_of_it(trace_file: Path) -> None:
+def test_errors_of_parquet_traces_have_their_place(trace_file: Path) -> None:
     query = "SELECT t_ns, CASE WHEN t_ns = 2000000 THEN -5 ELSE offset_bytes END AS offset_bytes, bytes, op FROM trace"
     path = parquet_of(trace_file, query)
     says = f'{path}: field `offset`: expected a whole number from 0, below 2^64, found "-5", in record 2 (from 0); '
@@ -196,7 +194,7 @@ def test_what_is_wrong_with_parquet_is_told_of_it(trace_file: Path) -> None:
         open_trace(parquet_of(trace_file, "SELECT * FROM trace WHERE t_ns < 0")).info()
 
 
-def test_parquet_that_is_damaged_is_said_to_be(trace_file: Path) -> None:
+def test_damaged_parquet_is_reported(trace_file: Path) -> None:
     path = parquet_of(trace_file)
     content = path.read_bytes()
     for damaged in (content[:-40], content[:20] + b"\xff" * 30 + content[50:], b"PAR1"):
@@ -207,7 +205,7 @@ def test_parquet_that_is_damaged_is_said_to_be(trace_file: Path) -> None:
         assert str(caught.value) == f"{path}: {says}"
 
 
-def test_whole_numbers_may_have_been_floats(tmp_path: Path) -> None:
+def test_integer_columns_may_be_floats(tmp_path: Path) -> None:
     path = tmp_path / "floats.csv"
     path.write_text("t_ns,device,offset_bytes,bytes,op\n0.0,0.0,4096.0,512.0,R\n5e3,1,8.192e3,1024,W\n")
     expected = {"time_ns": [0, 5000], "device": [0, 1], "offset_bytes": [4096, 8192], "bytes": [512, 1024]}
@@ -254,18 +252,18 @@ def test_msr_records_may_have_an_index_or_a_header(tmp_path: Path) -> None:
         assert {name: column.tolist() for name, column in trace.head().items()} == expected
 
 
-def test_bytes_are_not_taken_for_sectors(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+def test_byte_addresses_are_not_read_as_sectors(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
     path = tmp_path / "bytes.txt"
     path.write_text("0.5 0 1048576 512 1\n1.5 0 2097152 4096 0\n")
     found = sledsim_cli("replay", path)
     assert found.status == 2
     assert "choose with --set workload.sector_bytes=512 or --set workload.sector_bytes=1" in found.err
     assert open_trace(path, sector_bytes=1).head()["bytes"].tolist() == [512, 4096]
-    told = sledsim_cli("trace", path, "--sector-bytes", "1")
-    assert "2 of its first 2 lines" in told.out
+    result = sledsim_cli("trace", path, "--sector-bytes", "1")
+    assert "2 of its first 2 lines" in result.out
 
 
-def test_what_two_formats_leave_open_is_a_key(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+def test_ambiguous_format_details_are_keys(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
     events, iolog = tmp_path / "blkparse.txt", tmp_path / "iolog"
     lines = ["0.0 697 Q W 80 + 8", "0.0005 697 D W 80 + 8", "0.009 697 Q R 64 + 16", "0.010 697 D R 64 + 16"]
     events.write_text("".join(f"8,0 3 {number} {line} [dd]\n" for number, line in enumerate(lines, 1)))
@@ -278,8 +276,8 @@ def test_what_two_formats_leave_open_is_a_key(sledsim_cli: Callable[..., Outcome
     found = sledsim.replay(iolog, time_unit="ms", log=True)
     assert np.diff(found.log["arrival_ns"]).tolist() == [5_000_000]
     assert found["scenario"]["workload"]["time_unit"] == "ms"
-    told = sledsim_cli("replay", events, "--device", "g2", "--set", "workload.event=dispatched", "--json")
-    assert json.loads(told.out)["scenario"]["workload"]["event"] == "dispatched"
+    result = sledsim_cli("replay", events, "--device", "g2", "--set", "workload.event=dispatched", "--json")
+    assert json.loads(result.out)["scenario"]["workload"]["event"] == "dispatched"
     assert sledsim_cli("trace", iolog, "--time-unit", "us", "--json").status == 0
     with pytest.raises(TraceError, match=r"time_unit.*format.*blkparse"):
         open_trace(events, time_unit="us")
@@ -329,7 +327,7 @@ def test_the_unit_of_a_mapped_column_is_the_one_in_its_name(
     assert (found["bytes"], found["read"]) == ([4096, 512], [True, False])
 
 
-def test_a_mapped_column_without_a_unit_is_asked_for(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+def test_mapped_columns_need_a_unit(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
     path = tmp_path / "blocks.csv"
     path.write_text("when,start,count,op\n1,8,8,R\n3,16,8,W\n")
     columns = ["time=when", "offset=start", "bytes=count"]
@@ -344,7 +342,7 @@ def test_a_mapped_column_without_a_unit_is_asked_for(sledsim_cli: Callable[..., 
         open_trace(path, columns={"time": "when", "time_unit": "ms", "offset": "start", "bytes": "count"})
 
 
-def test_a_header_without_units_is_asked_about(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+def test_headers_without_units_need_a_mapping(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
     path = tmp_path / "plain.csv"
     path.write_text("time,offset,size,op\n1,8,8,R\n3,16,8,W\n")
     refused = sledsim_cli("replay", path)
@@ -361,14 +359,14 @@ def test_columns_between_blanks_can_be_mapped(sledsim_cli: Callable[..., Outcome
     assert (found["time_ns"], found["bytes"], found["read"]) == ([0, 200_000], [4096, 4096], [True, False])
 
 
-def test_a_damaged_parquet_file_says_so(tmp_path: Path) -> None:
+def test_damaged_parquet_files_raise_an_error(tmp_path: Path) -> None:
     path = tmp_path / "bad.parquet"
     path.write_bytes(b"PAR1 and then nothing of the kind")
     with pytest.raises(TraceError, match=r"bad\.parquet"):
         open_trace(path)
 
 
-def test_a_trace_that_is_not_there_names_the_nearest(trace_file: Path) -> None:
+def test_error_of_a_missing_trace_suggests_the_nearest(trace_file: Path) -> None:
     with pytest.raises(TraceError, match=r"smal\.csv: no such file; did you mean .*small\.csv"):
         open_trace(trace_file.with_name("smal.csv"))
     with pytest.raises(TraceError, match="a folder"):
@@ -376,7 +374,7 @@ def test_a_trace_that_is_not_there_names_the_nearest(trace_file: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
-def test_a_pipe_is_refused_before_it_is_waited_for(sledsim_command: Callable[..., Outcome], tmp_path: Path) -> None:
+def test_pipes_are_refused_without_blocking(sledsim_command: Callable[..., Outcome], tmp_path: Path) -> None:
     pipe, scenario = tmp_path / "pipe", tmp_path / "s.toml"
     os.mkfifo(pipe)
     scenario.write_text(f"workload = {{ kind = 'trace', path = '{pipe}' }}\nsystem.device = 'g2'\n")
@@ -388,22 +386,22 @@ def test_a_pipe_is_refused_before_it_is_waited_for(sledsim_command: Callable[...
 
 
 @pytest.mark.parametrize("format_", [None, *(each["name"] for each in sledsim.traces.trace_formats())])
-def test_a_file_that_is_no_trace_is_not_repeated(
+def test_errors_do_not_print_file_contents(
     tmp_path: Path, format_: str | None, sledsim_cli: Callable[..., Outcome]
 ) -> None:
     file = tmp_path / "passwords"
     file.write_text("root:secret:0:0:root:/root:/bin/bash\ndaemon:secret:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n" * 20)
     named = [] if format_ is None else ["--format", format_]
     for command in (["trace", file], ["replay", file, "--device", "g2"]):
-        told = sledsim_cli(*command, *named)
-        assert told.status == 2
-        assert "secret" not in told.err
-        assert "bash" not in told.err
+        result = sledsim_cli(*command, *named)
+        assert result.status == 2
+        assert "secret" not in result.err
+        assert "bash" not in result.err
 
 
 def test_a_trace_that_expands_too_much_is_an_error(tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
     file = tmp_path / "blank.csv.bz2"
     file.write_bytes(bz2.compress(b"t_ns,device,offset_bytes,bytes,op\n0,0,0,4096,R\n" + b"\n" * (80 << 20)))
-    told = sledsim_cli("trace", file, "--format", "csv")
-    assert told.status == 2
-    assert "cannot decompress (bzip2): it expands to more than 1000 times its size\n" in told.err
+    result = sledsim_cli("trace", file, "--format", "csv")
+    assert result.status == 2
+    assert "cannot decompress (bzip2): it expands to more than 1000 times its size\n" in result.err

@@ -71,7 +71,7 @@ def notices(count: int) -> str:
         EVENTS.replace("\n", "\r\n") + notices(2).replace("\n", "\r\n"),
     ],
 )
-def test_notices_and_statistics_of_blkparse_are_no_records(
+def test_blkparse_notices_and_statistics_are_skipped(
     sledsim_cli: Callable[..., Outcome], tmp_path: Path, content: str
 ) -> None:
     path = tmp_path / "events.txt"
@@ -82,7 +82,7 @@ def test_notices_and_statistics_of_blkparse_are_no_records(
         assert found["duration_s"] == pytest.approx(0.01)
 
 
-def test_commands_passed_through_are_no_requests(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+def test_passthrough_commands_are_skipped(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
     path = tmp_path / "events.txt"
     passed = ["I   R 96 (a1 06 20 00 ..) [smartctl]", "D   R 96 (a1 06 20 00 ..) [smartctl]", "C   R (a1 06 ..) [0]"]
     lines = [f"  8,0 0 {number} 0.0000{number} 9  {event}\n" for number, event in enumerate(passed, 1)]
@@ -95,7 +95,7 @@ def test_commands_passed_through_are_no_requests(sledsim_cli: Callable[..., Outc
     ("letter", "typed", "event", "option"),
     [("D", [], "dispatched", "--event dispatched"), ("Q", ["--event", "dispatched"], "queued", "--event queued")],
 )
-def test_the_event_that_a_trace_has_is_named(
+def test_error_of_a_missing_event_names_the_recorded_events(
     sledsim_cli: Callable[..., Outcome], tmp_path: Path, letter: str, typed: list[str], event: str, option: str
 ) -> None:
     path = tmp_path / "events.txt"
@@ -109,7 +109,7 @@ def test_the_event_that_a_trace_has_is_named(
         open_trace(path, event=typed[1] if typed else None).info()
 
 
-def test_a_trace_of_completions_alone_says_so(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+def test_traces_of_completions_only_are_reported(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
     path = tmp_path / "events.txt"
     path.write_text("".join(line for line in EVENTS.splitlines(keepends=True) if "  C  " in line))
     done = sledsim_cli("replay", path)
@@ -153,7 +153,7 @@ def test_a_stray_time_is_named_and_can_be_skipped(
         assert found["duration_s"] == pytest.approx(0.999, abs=0.01)
 
 
-def test_hit_ratios_depend_on_the_order_of_the_trace_alone(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+def test_hit_ratios_depend_only_on_trace_order(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
     path = tmp_path / "merged.spc"
     path.write_text("0,0,4096,R,0.5\n0,8,4096,R,0.1\n0,0,4096,R,0.6\n")
     found = json.loads(sledsim_cli("hit-ratio", path, "--pages", "10", "--json").out)
@@ -220,7 +220,7 @@ def test_numbers_of_msr_traces_may_be_floats(sledsim_cli: Callable[..., Outcome]
     assert found["duration_s"] == pytest.approx(1.3792141)
 
 
-def test_a_table_that_is_not_recognised_is_to_be_mapped(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+def test_unrecognised_tables_need_a_mapping(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_text("when,what,where,much\n1,r,8,8\n2,w,16,8\n")
     done = sledsim_cli("trace", path)
@@ -258,13 +258,13 @@ def test_recorded_traces_are_read(
         ("tar-as-trace/hour.tgz", "this is a tar archive"),
     ],
 )
-def test_what_is_wrong_with_recorded_traces_is_said(sledsim_cli: Callable[..., Outcome], case: str, said: str) -> None:
+def test_errors_of_recorded_traces_are_reported(sledsim_cli: Callable[..., Outcome], case: str, said: str) -> None:
     done = sledsim_cli("trace", reference(f"cases/{case}"))
     assert done.status == 2
     assert said in done.err
 
 
-def test_the_hits_of_a_recorded_trace_out_of_order(sledsim_cli: Callable[..., Outcome]) -> None:
+def test_hit_ratios_of_an_unordered_recorded_trace(sledsim_cli: Callable[..., Outcome]) -> None:
     done = sledsim_cli("hit-ratio", reference("cases/hit-ratio-order/trace.spc"), "--pages", "10", "--json")
     found = json.loads(done.out)
     assert (found["references"], found["caches"][0]["hits"]) == (3, 1)

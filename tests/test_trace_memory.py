@@ -84,9 +84,7 @@ def test_columns_may_have_any_type_of_numbers(dtype: type) -> None:
     assert records(trace)["read"] == [False] * 3 + [True] * 5
 
 
-def test_a_trace_in_memory_gives_the_results_of_its_file_wherever_a_trace_is_taken(
-    columns: dict[str, Any], file: Path
-) -> None:
+def test_in_memory_traces_give_the_results_of_their_file(columns: dict[str, Any], file: Path) -> None:
     trace = Trace.from_columns(
         time_ms=columns["time_ms"], lbn=columns["lbn"], blocks=columns["blocks"], is_read=columns["op"] == "R"
     )
@@ -111,12 +109,12 @@ def test_traces_in_memory_are_values_of_an_axis(columns: dict[str, Any]) -> None
     assert sorted(found.values("requests.completed").values()) == [ROWS // 2, ROWS]
 
 
-def test_a_result_or_a_scenario_goes_to_other_processes_with_its_trace(columns: dict[str, Any]) -> None:
+def test_results_and_scenarios_are_pickled_with_their_trace(columns: dict[str, Any]) -> None:
     resolved = sledsim.scenario.resolve({"workload": Trace.from_frame(columns), "system": SYSTEM})
     assert sledsim.run(pickle.loads(pickle.dumps(resolved))).requests.completed == ROWS
 
 
-def test_frames_of_sledsim_are_traces_too(trace_file: Path) -> None:
+def test_frames_of_sledsim_are_accepted_as_traces(trace_file: Path) -> None:
     trace = open_trace(trace_file)
     assert records(Trace.from_frame(trace.relation())) == records(trace)
     assert records(Trace.from_frame(trace.head(100))) == records(trace)
@@ -154,7 +152,7 @@ def test_columns_are_copied(columns: dict[str, Any]) -> None:
         ({"offset_bytes": [0, 8, 16]}, "two columns of the offset"),
     ],
 )
-def test_what_is_wrong_with_a_frame_names_the_column_and_the_index(changed: dict[str, Any], says: str) -> None:
+def test_errors_of_frames_name_column_and_index(changed: dict[str, Any], says: str) -> None:
     given: dict[str, Any] = {"time_ms": [0, 1, 2], "lbn": [0, 8, 16], "blocks": [1, 2, 3], "op": ["R", "R", "W"]}
     given = {name: column for name, column in (given | changed).items() if column is not None}
     with pytest.raises(TraceError, match=says):
@@ -185,13 +183,13 @@ def test_each_column_is_given_once_in_one_unit(given: dict[str, Any], says: str)
 
 
 @pytest.mark.parametrize("value", [3, None, [1, 2], object()], ids=lambda value: type(value).__name__)
-def test_only_a_path_a_trace_or_a_frame_is_a_trace(value: Any) -> None:
+def test_other_types_are_refused_as_traces(value: Any) -> None:
     for call in (sledsim.replay, open_trace, hit_ratio):
         with pytest.raises(TraceError, match="expected the path of a file"):
             call(value)
 
 
-def test_a_trace_that_is_gone_is_an_error_that_says_so() -> None:
+def test_missing_traces_raise_an_error() -> None:
     trace = Trace.from_columns(time_s=[0, 1], lbn=[5, 6], blocks=8, is_read=True)
     summary = sledsim.replay(trace).summary["scenario"]
     del trace

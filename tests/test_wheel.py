@@ -34,7 +34,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_a_wheel_holds_the_package_and_nothing_of_the_checkout(wheel: Path) -> None:
+def test_wheels_contain_only_the_package(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert "abi3" in wheel.name
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"sledsim"}
@@ -45,7 +45,7 @@ def test_a_wheel_holds_the_package_and_nothing_of_the_checkout(wheel: Path) -> N
 
 
 @pytest.mark.slow
-def test_the_first_answer_comes_within_a_minute_of_pip_install(wheel: Path, tmp_path: Path) -> None:
+def test_first_result_within_a_minute_of_pip_install(wheel: Path, tmp_path: Path) -> None:
     programs, _ = first_answer(wheel, tmp_path)
     code = "import sys, time; a = time.perf_counter(); import sledsim; print(time.perf_counter() - a, len(sys.modules))"
     taken = [
@@ -60,7 +60,7 @@ def test_the_first_answer_comes_within_a_minute_of_pip_install(wheel: Path, tmp_
 
 
 @pytest.mark.slow
-def test_what_readme_and_the_tutorials_say_works_with_the_wheel(wheel: Path, tmp_path: Path) -> None:
+def test_readme_and_tutorials_work_with_the_wheel(wheel: Path, tmp_path: Path) -> None:
     programs, _ = first_answer(wheel, tmp_path)
     the_rest(programs, tmp_path, everything=False)
 

@@ -22,7 +22,7 @@ BIBLIOGRAPHY = (CATALOG / "citations.bib").read_text()
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_stand_in_says_what_it_is_and_where_each_figure_comes_from(name: str) -> None:
+def test_stand_ins_have_a_description_and_sources(name: str) -> None:
     file = FILES[name]
     keys = {"title", "description", "stands_in_for", "requests", "measured_on", "citations", "values", "statistics"}
     assert keys <= set(file) <= {*keys, "disks", "assumptions"}
@@ -46,7 +46,7 @@ def test_a_stand_in_says_what_it_is_and_where_each_figure_comes_from(name: str) 
         assert f"{{{source},\n" in BIBLIOGRAPHY
 
 
-def test_what_is_made_with_a_stand_in_says_so() -> None:
+def test_results_of_stand_ins_are_labelled() -> None:
     run = {"requests": 100}
     result = sledsim.run({"workload": "snake-like", "system": {"device": "g3"}, "run": run})
     assert result["stand_in"] == "snake-like"

@@ -196,7 +196,7 @@ def test_the_trace_is_replayed_on_its_busy_disk(study: Study) -> None:
     assert result.requests.measured == records - records // 10
 
 
-def test_the_database_is_as_large_on_every_device(study: Study) -> None:
+def test_database_size_is_the_same_on_every_device(study: Study) -> None:
     load = LOADS["tpcc"]
     paper = sledsim.devices.DiskDrive("atlas10k-50mb").capacity_blocks
     changed = [{**stream, "read_fraction": 0.5} for stream in streams_of("tpcc")]

@@ -326,10 +326,10 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
 
 #: What a page says of itself in the console, once it stands: with its charts, before and after one verdict is chosen.
 MEASURE = """<script>
-const told = setInterval(() => {
+const check = setInterval(() => {
   const charts = [...document.querySelectorAll(".chart")], page = document.documentElement;
   if (charts.length && page.dataset.drawn !== "true") return;
-  clearInterval(told);
+  clearInterval(check);
   const seen = (selector) => [...document.querySelectorAll(selector)].filter((each) => each.getClientRects().length);
   const inside = (each) => each.getBoundingClientRect().right <= page.clientWidth + 1;
   const before = seen("main [data-verdict]").length;
@@ -346,7 +346,7 @@ const told = setInterval(() => {
   document.querySelector('.filter [data-verdict="differs"]').click();
   const after = seen("main [data-verdict]");
   summary.filtered = after.length < before && after.every((each) => each.dataset.verdict === "differs");
-  summary.told = document.querySelector(".told").textContent === `${after.length} of ${before} claims`;
+  summary.counted = document.querySelector(".told").textContent === `${after.length} of ${before} claims`;
   summary.empty = seen("main .claims").filter((each) => !after.some((row) => each.contains(row))).length;
   console.log("MEASURED " + JSON.stringify(summary) + " END");
 }, 100);
@@ -377,7 +377,7 @@ def check_drawn(chromium: str, page: Path, width: int, tmp_path: Path, *, dark: 
     # The frame's border takes nothing from its width; a scroll bar does.
     assert width - 20 <= measured[0].pop("width") <= width
     within = {"beyond_box": 0, "beyond_page": 0, "beside": 0, "bar": 0, "cut": 0}
-    filtered = {"filtered": True, "told": True, "empty": 0}
+    filtered = {"filtered": True, "counted": True, "empty": 0}
     assert measured[0] == {"charts": expected, "drawn": expected, **within, "dark": dark, **filtered}
 
 

@@ -127,7 +127,7 @@ def test_intervals_belong_to_figures() -> None:
         Finding((1.0, 2.0), "", intervals=((0.9, 1.1),))
 
 
-def test_trends_and_orders() -> None:
+def test_trends_and_orders_are_compared() -> None:
     assert trend([1.0, 1.5, 2.0]) == "+"
     assert trend([2.0, 1.5, 1.501]) == "-"
     # How far from where it starts counts.
@@ -300,7 +300,7 @@ def test_a_report_that_cannot_be_written_is_refused_before_anything_is_run(
     assert f"{tmp_path / 'taken'}: can't be a folder for the report" in found.err
 
 
-def test_names_select() -> None:
+def test_names_select_claims() -> None:
     assert select(None) == list(claims())
     assert len(select("griffin1999")) == 45
     assert select("griffin1999.settle-time") == ["griffin1999.settle-time"]
@@ -320,11 +320,11 @@ def settled(study):
 
 def endless(study):
     go_on = study._go_on
-    def told(*progress):
+    def recorded(*progress):
         if progress:
             Path(sys.argv[-1], "running").touch()
         go_on()
-    study._go_on = told
+    study._go_on = recorded
     scenario = {**SCENARIO, "run": {"requests": 4_000_000_000}}
     return Finding(study.run(scenario).summary["response"]["mean_ms"], "run")
 
@@ -373,7 +373,7 @@ def in_time(work: Callable[[], Any]) -> Any:
     return found[0]
 
 
-def test_a_run_is_made_once() -> None:
+def test_runs_are_shared() -> None:
     with Study(workers=2) as study:
         first, second = study.runs([scenario(200), scenario(100)], {"run.requests": 200})
         assert first is second

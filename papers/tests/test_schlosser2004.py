@@ -79,14 +79,14 @@ def test_volumes_cover_the_disk_and_the_busiest_fits_g2() -> None:
     assert next(each["bytes"] for each in volumes if each["name"] == "busiest") < MemsStorage("g2").capacity_bytes
 
 
-def test_all_volumes_on_one_disk_are_that_disk(study: Study) -> None:
+def test_all_volumes_of_a_disk_equal_the_disk(study: Study) -> None:
     scenario = moved_to("g2", 1)
     unmoved = {**scenario, "system": {**scenario["system"], "moved": {}}}
     part = {"run.requests": 5_000}
     assert study.run(unmoved, part).response.mean_ms == study.run(alone(1), part).response.mean_ms
 
 
-def test_the_small_device_lies_as_in_figure_5() -> None:
+def test_layout_of_the_small_device_matches_figure_5() -> None:
     # The squares of the paper's figure, row by row from the top, left to right.
     device = MemsStorage("g2", **SMALL)
     squares = {(track, slot): {} for track in range(3) for slot in range(3)}  # type: dict[tuple[int, int], dict[tuple[int, int], int]]

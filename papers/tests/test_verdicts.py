@@ -172,9 +172,9 @@ def test_stand_ins_are_marked(quick_run: tuple[Reproduction, Path]) -> None:
 
 @pytest.mark.slow
 def test_replays_of_hplajw_mention_the_other_selection(quick_run: tuple[Reproduction, Path]) -> None:
-    told = [answer.finding.how for answer in quick_run[0].answers if answer.finding]
-    told += [each.drawn.how for each in quick_run[0].redrawn if each.drawn]
-    replaying = [how for how in told if "hplajw" in how]
+    remarks = [answer.finding.how for answer in quick_run[0].answers if answer.finding]
+    remarks += [each.drawn.how for each in quick_run[0].redrawn if each.drawn]
+    replaying = [how for how in remarks if "hplajw" in how]
     assert len(replaying) > 10
     assert not [how for how in replaying if "not the paper's selection" not in how]
 
