@@ -356,5 +356,5 @@ def test_a_missing_distribution_is_named_with_the_command_that_installs_it(
     found = sledsim_command("reproduce", "lin2002")
     assert found.status == 2
     assert found.err.startswith("error: sledsim reproduce: the distribution sledsim-papers cannot be loaded")
-    assert found.err.endswith(": pip install sledsim-papers\n")
+    assert found.err.endswith("`pip install ./papers` installs it\n")
     assert sledsim_command("--version").status == 0

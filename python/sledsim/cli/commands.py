@@ -77,7 +77,7 @@ class Group(TyperGroup):
         """List the commands by panel."""
         panels: dict[str, list[tuple[str, str]]] = {}
         for name, command in self.commands.items():
-            panel = getattr(command, "rich_help_panel", None) or OTHERS
+            panel = getattr(command, "rich_help_panel", None) or (OTHERS if ctx.parent is None else "Commands")
             panels.setdefault(panel, []).append((name, command.get_short_help_str(SUMMARY)))
         for panel, rows in panels.items():
             with formatter.section(panel):
@@ -94,7 +94,9 @@ class Group(TyperGroup):
         if args[0] in DISTRIBUTIONS and args[0] not in self.commands and ctx.parent is None:
             needed, error = DISTRIBUTIONS[args[0]], NOT_LOADED.get(args[0])
             problem = f"cannot be loaded ({error})" if error else "is not installed"
-            print_error(f"sledsim {args[0]}: the distribution {needed} {problem}: pip install {needed}")
+            print_error(
+                f"sledsim {args[0]}: the distribution {needed} {problem}; in a checkout of Sledsim, `pip install ./papers` installs it"
+            )
             raise typer.Exit(BAD_INPUT)
         ctx.meta[NAME] = f"{ctx.command_path} {args[0]}" if args[0] in self.commands else ctx.command_path
         found = super().resolve_command(ctx, args)

@@ -17,6 +17,7 @@ from sledsim.show.faults import make_error
 from sledsim.show.naming import counted, label_of
 from sledsim.show.shown import OneTable, Shown
 from sledsim.show.tables import Table, number
+from sledsim.traces.trace import Trace
 
 if TYPE_CHECKING:
     import altair
@@ -245,7 +246,8 @@ def compare_on_trace(
     def run_one(device: str, scheduler: str) -> Result:
         return replay(trace, device, scheduler=scheduler, overrides=sets, log=log, progress=progress, **workload)
 
-    return compare_combinations(str(trace), devices, schedulers, run_one)
+    name = trace.name if isinstance(trace, Trace) else str(trace)
+    return compare_combinations(name, devices, schedulers, run_one)
 
 
 def compare_combinations(

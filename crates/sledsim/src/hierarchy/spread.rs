@@ -77,7 +77,7 @@ const fn unit_bytes() -> u64 {
     1 << 16
 }
 
-/// How one LBN space is laid over several children.
+/// The layout of one LBN space over several children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpreadLayout {
     /// Each child holds a contiguous share.

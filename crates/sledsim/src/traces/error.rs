@@ -77,7 +77,7 @@ pub enum TraceError {
     TwoColumns {
         /// The trace's name.
         file: String,
-        /// Where the columns are named.
+        /// The place of the names.
         place: Place,
         /// The meaning.
         meaning: &'static str,
@@ -88,7 +88,7 @@ pub enum TraceError {
     UnknownUnits {
         /// The trace's name.
         file: String,
-        /// Where the columns are named.
+        /// The place of the names.
         place: Place,
         /// The columns, at least one.
         columns: Vec<UnknownUnit>,

@@ -15,7 +15,7 @@ use super::{ColumnMap, RecordParser, Step, TraceError, TraceOptions};
 use crate::convert::{to_usize, trunc_to_u64};
 use crate::fault::{Fault, Kind};
 
-/// What the name of a trace in memory begins with, where a file would have its path.
+/// The prefix of names of traces in memory, which take the place of file names.
 const MEMORY: &str = "memory:";
 
 /// Returns true if a path of a scenario is the name of a trace in memory.
@@ -68,7 +68,7 @@ impl Column {
         }
     }
 
-    /// The text that a CSV file has in a row.
+    /// Returns the text of a row, as in a CSV file.
     fn text(&self, row: usize) -> Cow<'_, [u8]> {
         match self {
             Self::Unsigned(numbers) => Cow::Owned(numbers[row].to_string().into()),

@@ -47,24 +47,24 @@ pub const RAID6: ComponentKind = ComponentKind {
     parameters: ComponentParameters::with::<ParitySpec>(|table| ParitySpec::read(table, Level::Raid6)),
 };
 
-/// Copies of the same on every member.
+/// Copies of the data on every member.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MirrorSpec {
-    /// Which copy serves a read.
+    /// The rule that chooses the copy for a read.
     #[serde(default)]
     pub read: ReadPolicy,
-    /// Spare members beside `members`, built like the first of them.
+    /// Number of spare members besides `members`, identical to the first.
     #[serde(default)]
     #[schemars(range(min = 0, max = 64))]
     pub spares: u32,
-    /// How the contents of a failed member are rebuilt.
+    /// The pace of rebuilds.
     #[serde(default)]
     pub rebuild: RebuildSpec,
-    /// A journal in non-volatile memory; none when absent: then a power cut may leave copies that differ.
+    /// A journal in non-volatile memory. Without it, a power cut can leave copies that differ.
     #[serde(default)]
     pub journal: Option<JournalSpec>,
-    /// What befalls members.
+    /// Failures of members.
     #[serde(default)]
     pub faults: Vec<MemberFaultSpec>,
 }
@@ -79,23 +79,23 @@ pub struct ParitySpec {
     #[serde(default = "unit_bytes")]
     #[schemars(range(min = 512, max = 1073741824), extend("x-unit" = "B"))]
     pub unit_bytes: u64,
-    /// How parity is brought up to date by a write that covers a part of a row.
+    /// The parity update of a write to a part of a row.
     #[serde(default)]
     pub write: WriteMethod,
-    /// Spare members beside `members`, built like the first of them.
+    /// Number of spare members besides `members`, identical to the first.
     #[serde(default)]
     #[schemars(range(min = 0, max = 64))]
     pub spares: u32,
-    /// Where the contents of a failed member are rebuilt. Only `raid5` and `raid6` distribute spare units.
+    /// The place of rebuilt data. Only `raid5` and `raid6` can distribute spare units.
     #[serde(default)]
     pub sparing: Sparing,
-    /// How the contents of a failed member are rebuilt.
+    /// The pace of rebuilds.
     #[serde(default)]
     pub rebuild: RebuildSpec,
-    /// A journal in non-volatile memory; none when absent: then a power cut may leave rows whose parity does not fit their data.
+    /// A journal in non-volatile memory. Without it, a power cut can leave rows whose parity does not match their data.
     #[serde(default)]
     pub journal: Option<JournalSpec>,
-    /// What befalls members.
+    /// Failures of members.
     #[serde(default)]
     pub faults: Vec<MemberFaultSpec>,
 }

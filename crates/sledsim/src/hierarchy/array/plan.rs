@@ -4,7 +4,7 @@ use super::layout::{Layout, Piece, Span};
 use super::spec::WriteMethod;
 use crate::hierarchy::common::BlockRange;
 
-/// How a write updates the parity.
+/// The parity update of a write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Method {
     /// Without reads.
@@ -32,7 +32,7 @@ pub struct ColumnRange {
 /// The reads and writes of a write to a row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// How the parity is updated.
+    /// The parity update.
     pub method: Method,
     /// Reads, before any write.
     pub reads: Vec<ColumnRange>,

@@ -11,7 +11,7 @@ use crate::time::{s_to_ns, Time};
 #[derive(Clone, Copy, Debug)]
 struct RebuildState {
     member: usize,
-    /// Where the next step begins.
+    /// First LBN of the next step.
     next: u64,
     /// Everything below this LBN has been rebuilt.
     done_to: u64,
@@ -49,7 +49,7 @@ pub(super) struct Rebuild {
     is_paused: bool,
 }
 
-/// What to do next.
+/// The next action.
 pub(super) enum Step {
     /// Rebuild this range of a member.
     Begin { member: usize, range: BlockRange },

@@ -1,24 +1,23 @@
-//! What a scenario says of an array, besides its members.
+//! The parameters of an array besides its members.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which copy of a mirror serves a read.
+/// The rule that chooses the copy of a mirror for a read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReadChoice {
-    /// One after the other.
+    /// The copies in turn.
     RoundRobin,
-    /// The one with the fewest blocks under way; one after the other among equals.
+    /// The copy with the fewest outstanding blocks; among equals in turn.
     #[default]
     ShortestQueue,
-    /// The one whose mechanism would be there first, as it says itself. Where one can't tell, the one whose last request ended
-    /// nearest.
+    /// The copy with the shortest estimated positioning time; if a device has no estimate, the one whose last request ended nearest.
     Nearest,
 }
 
 impl ReadChoice {
-    /// Its name in a scenario.
+    /// Returns its name in a scenario.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -29,57 +28,57 @@ impl ReadChoice {
     }
 }
 
-/// How parity is brought up to date by a write that covers a part of a row.
+/// The parity update of a write to a part of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WriteMethod {
-    /// Whichever of the two takes fewer accesses to members; of fewer blocks among equals.
+    /// The one with fewer accesses to members, then fewer blocks.
     #[default]
     Cost,
-    /// From the old data and the old parity, where they can be read.
+    /// Read-modify-write: from the old data and the old parity, if they can be read.
     Rmw,
-    /// From the data of the row that is not written, where it can be read.
+    /// Reconstruct-write: from the other data of the row, if they can be read.
     Reconstruct,
 }
 
-/// Where the contents of a failed member are rebuilt.
+/// The place of rebuilt data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "SparePlace")]
 pub enum Sparing {
-    /// On members that hold nothing else.
+    /// Spare members.
     #[default]
     Dedicated,
-    /// In spare units that go round all members as parity does.
+    /// Spare units that rotate over all members as parity does.
     Distributed,
 }
 
-/// How the contents of a failed member are rebuilt.
+/// The pace of rebuilds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RebuildSpec {
-    /// Most bytes rebuilt in a second; no limit when absent.
+    /// Largest rebuild rate; no limit when absent.
     #[schemars(range(min = 0.000001, max = 1000000.0), extend("x-unit" = "MB/s"))]
     pub mb_per_s: Option<f64>,
-    /// Stripe units of a member rebuilt in one step.
+    /// Stripe units of a member per step.
     #[schemars(range(min = 1, max = 4096))]
     pub rows: u32,
-    /// Most steps under way at once.
+    /// Largest number of outstanding steps.
     #[schemars(range(min = 1, max = 64))]
     pub outstanding: u32,
-    /// Time from the discovery of a failure to the first step.
+    /// Time from the detection of a failure to the first step.
     #[schemars(range(min = 0.0, max = 1e9), extend("x-unit" = "s"))]
     pub delay_s: f64,
 }
 
-/// What the journal holds of a write.
+/// The content of a journal entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum JournalHolds {
-    /// The new data and the new parity: both are written again after a power cut.
+    /// New data and new parity, which are written again after a power cut.
     #[default]
     Data,
-    /// Only where it goes: parity is made anew from the data after a power cut. Not safe while a member has failed.
+    /// Only the location. After a power cut parity is computed from the data, which is unsafe after the failure of a member.
     Intents,
 }
 
@@ -90,29 +89,29 @@ pub struct JournalSpec {
     /// Its size.
     #[schemars(range(min = 512, max = 1099511627776_u64), extend("x-unit" = "B"))]
     pub size_bytes: u64,
-    /// What it holds of a write.
+    /// The content of an entry.
     pub holds: JournalHolds,
     /// Time to enter a write.
     #[schemars(range(min = 0.0, max = 1000000.0), extend("x-unit" = "us"))]
     pub access_us: f64,
 }
 
-/// What an array does besides laying data over members.
+/// The behaviour of an array besides its layout.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ArraySpec {
     /// Size of a stripe unit, bytes; 64 KiB when absent. Of a mirror only the steps of a rebuild depend on it.
     pub unit_bytes: Option<u64>,
-    /// Which copy of a mirror serves a read.
+    /// The rule that chooses the copy of a mirror for a read.
     pub read: ReadChoice,
-    /// How parity is brought up to date.
+    /// The parity update.
     pub write: WriteMethod,
-    /// Where failed members are rebuilt.
+    /// The place of rebuilt data.
     pub sparing: Sparing,
-    /// Spare members: the last of those given when dedicated, as much space of all of them when distributed.
+    /// Number of spare members: the last members if dedicated, as much space of all members if distributed.
     pub spares: u32,
-    /// How failed members are rebuilt.
+    /// The pace of rebuilds.
     pub rebuild: RebuildSpec,
-    /// The journal; a power cut may leave rows whose parity does not fit their data when absent.
+    /// The journal. Without it, a power cut can leave rows whose parity does not match their data.
     pub journal: Option<JournalSpec>,
 }
 

@@ -14,14 +14,14 @@ use crate::time::{ms_to_ns, Time};
 /// Number of recent reads whose ends are remembered: a read that begins at one of them is sequential.
 const REMEMBERED: usize = 64;
 
-/// For how long a device that has others to serve keeps still for a read that goes on where the last one ended.
+/// The time that a device waits for the next sequential read before it serves other requests.
 ///
-/// A program that reads on asks for the next piece only when it has the last: to the device nothing seems left to do there, and
-/// it moves off to somebody else. A read shows such a program where it begins at the end of one of the last reads.
+/// A program that reads sequentially submits the next read after the completion of the last one. Without anticipation the device
+/// serves other requests in between. A read is sequential if it begins at the end of one of the last reads.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AnticipationSpec {
-    /// Longest that others wait for the next read, from the end of the one before it on.
+    /// Longest wait for the next sequential read, from the end of the last one.
     #[schemars(range(min = 0.0, max = 1e9), extend("x-unit" = "ms"))]
     pub wait_ms: f64,
     /// Reads in a row that are served before those that wait; then the scheduler picks.

@@ -5,15 +5,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::{ms_to_ns, Time};
 
-/// What a stopped device waits for before it starts up again (Lin et al. 2002, section 7): so many requests, or the longest
-/// wait of one, whichever comes first.
+/// The condition for the start-up of a stopped device (Lin et al. 2002, section 7): a number of pending requests, or the longest
+/// wait of a request, whichever is met first.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DelayedStartupSpec {
-    /// Pending requests that start it up.
+    /// Number of pending requests at which it starts up.
     #[schemars(range(min = 1, max = 1000000))]
     pub requests: u32,
-    /// Longest that a request waits for the start-up to begin.
+    /// Longest wait of a request for the begin of the start-up.
     #[schemars(range(min = 0.0, max = 1e9), extend("x-unit" = "ms"))]
     pub wait_ms: f64,
 }

@@ -361,7 +361,7 @@ fn exact(number: f64, whole: bool) -> Option<Number> {
     Number::from_f64(number)
 }
 
-/// The property by which the options of a `oneOf` are told apart, if they are objects.
+/// Returns the property that distinguishes the options of a `oneOf`, if they are objects.
 fn tag_of(options: &[Value]) -> Option<&str> {
     let properties = options.first()?.get("properties")?.as_object()?;
     properties.iter().find(|(_, property)| property.get("const").is_some()).map(|(name, _)| name.as_str())

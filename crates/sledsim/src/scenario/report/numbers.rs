@@ -4,15 +4,15 @@ use serde_json::Value;
 
 use super::summary::Report;
 
-/// Parts of a report that say what was run, or how often which time occurred.
+/// Parts of a report without metrics.
 const NOT_NUMBERS: [&str; 5] = ["sledsim", "title", "scenario", "citations", "histogram"];
 
-/// By the first of these that it has, an item of a list is told from the others.
+/// Keys that identify an item of a list, in order of preference.
 const ITEM_NAMES: [&str; 3] = ["path", "name", "state"];
 
 impl Report {
-    /// Every number of the report with its path, such as `response.mean_ms`, in the order of the report; items of lists go
-    /// by their name (`energy.states.seek.energy_j`), or else by their place. What is true is 1, what is false 0.
+    /// Every number of the report with its path, such as `response.mean_ms`, in the order of the report; items of lists have
+    /// their name (`energy.states.seek.energy_j`) or their index. True is 1, false is 0.
     #[must_use]
     pub fn numbers(&self) -> Vec<(String, f64)> {
         let mut numbers = Vec::new();

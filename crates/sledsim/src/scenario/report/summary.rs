@@ -472,7 +472,7 @@ impl DeviceReport {
 }
 
 impl RunReport {
-    /// Somebody wanted no more before all that was asked for was found.
+    /// Marks the run as interrupted.
     pub(in crate::scenario) fn interrupt(&mut self) {
         (self.end, self.complete) = ("interrupted".to_owned(), false);
         self.note.get_or_insert_with(|| "interrupted: these are the results until then".to_owned());

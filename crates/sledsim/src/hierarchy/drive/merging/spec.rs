@@ -1,38 +1,35 @@
-//! Request merging: pending requests served as one.
+//! Request merging: pending requests are served as one.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::request::Op;
 
-/// Which pending requests are served as one.
+/// The rule by which pending requests are merged and served as one.
 ///
-/// With the defaults the rule of Lin et al. 2002, section 5.2: two reads next to each other in the queue, the second of which
-/// begins where the first ends, become one. Whatever the rule, no request passes another that waits longer and overlaps it,
-/// where one of them writes; and no single access takes more servicing energy than its requests one by one would. With first
-/// come, first served, the servicing energy of a whole run never rises either, as long as the sled stays where it is between
-/// services. Where a policy reorders requests or the sled moves while idle, and in idle energy, a run as a whole may take more:
-/// a wider last pass leaves more tips reading servo bursts, and a device that stops has other idle periods.
+/// The defaults are the rule of Lin et al. 2002, section 5.2: two reads that are neighbours in the queue are merged if the second
+/// begins where the first ends. With every rule, no request passes an older one that overlaps it if one of them writes, and no
+/// merged access takes more servicing energy than its requests would take one by one. With FCFS, the servicing energy of a run
+/// never rises if the sled does not move between services. It can rise if the scheduler reorders requests or the sled moves while
+/// idle. The idle energy can rise, too: after a wider last pass more tips read servo bursts, and the idle periods change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MergeSpec {
-    /// Most requests that become one.
+    /// Largest number of merged requests.
     #[schemars(range(min = 2, max = 100000))]
     pub requests: u32,
-    /// Whether any pending requests may be merged, not only neighbours in the queue, and behind one another in any order.
+    /// True to merge any pending requests, in any order, not only neighbours in the queue.
     pub anywhere: bool,
-    /// Whether writes are merged with writes, as reads with reads.
+    /// True to merge writes with writes, too.
     pub writes: bool,
-    /// Whether requests that share a row are merged though their blocks are not contiguous (MEMS devices; elsewhere nothing
-    /// shares a row).
+    /// True to merge requests of the same row whose blocks are not contiguous. It affects MEMS devices only.
     pub rows: bool,
-    /// Whether reads and writes are merged with each other too, as with their like (MEMS devices whose tips read and write in the
-    /// same pass; elsewhere nothing does): section 7.
+    /// True to merge reads with writes, too (section 7). It affects only MEMS devices whose tips read and write in the same pass.
     pub mixed: bool,
 }
 
 impl MergeSpec {
-    /// What joins a request of a kind.
+    /// Returns the operations that are merged with an operation.
     pub(super) const fn joins(&self, op: Op) -> &'static [Op] {
         match op {
             _ if self.mixed => &[Op::Read, Op::Write],
