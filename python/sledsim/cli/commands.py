@@ -94,9 +94,8 @@ class Group(TyperGroup):
         if args[0] in DISTRIBUTIONS and args[0] not in self.commands and ctx.parent is None:
             needed, error = DISTRIBUTIONS[args[0]], NOT_LOADED.get(args[0])
             problem = f"cannot be loaded ({error})" if error else "is not installed"
-            print_error(
-                f"sledsim {args[0]}: the distribution {needed} {problem}; in a checkout of Sledsim, `pip install ./papers` installs it"
-            )
+            remedy = "in a checkout of Sledsim, `pip install ./papers` installs it"
+            print_error(f"sledsim {args[0]}: the distribution {needed} {problem}; {remedy}")
             raise typer.Exit(BAD_INPUT)
         ctx.meta[NAME] = f"{ctx.command_path} {args[0]}" if args[0] in self.commands else ctx.command_path
         found = super().resolve_command(ctx, args)
