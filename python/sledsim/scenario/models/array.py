@@ -22,18 +22,18 @@ __all__ = [
 
 
 class ArrayRebuild(Model):
-    """How the contents of a failed member are rebuilt.
+    """The pace of rebuilds.
 
     Attributes
     ----------
     mb_per_s
-        Most bytes rebuilt in a second; no limit when absent (MB/s; at least 1e-06, at most 1,000,000).
+        Largest rebuild rate; no limit when absent (MB/s; at least 1e-06, at most 1,000,000).
     rows
-        Stripe units of a member rebuilt in one step (at least 1, at most 4,096; default 8).
+        Stripe units of a member per step (at least 1, at most 4,096; default 8).
     outstanding
-        Most steps under way at once (at least 1, at most 64; default 1).
+        Largest number of outstanding steps (at least 1, at most 64; default 1).
     delay_s
-        Time from the discovery of a failure to the first step (s; at least 0, at most 1e+09; default 0.0).
+        Time from the detection of a failure to the first step (s; at least 0, at most 1e+09; default 0.0).
     """
 
     mb_per_s: float | str | None = None
@@ -42,7 +42,7 @@ class ArrayRebuild(Model):
     delay_s: float | str | None = None
 
 
-# What the journal holds of a write.
+# The content of a journal entry.
 JournalHolds = Literal["data", "intents"]
 
 
@@ -54,7 +54,7 @@ class Journal(Model):
     size_bytes
         Its size (B; at least 512, at most 1.09951e+12; default 1048576).
     holds
-        What it holds of a write (default "data").
+        The content of an entry (default "data").
     access_us
         Time to enter a write (us; at least 0, at most 1,000,000; default 1.0).
     """
@@ -104,11 +104,11 @@ class MemberFault(Model):
     latent_per_gb: float | str | None = None
 
 
-# Which copy of a mirror serves a read.
+# The rule that chooses the copy of a mirror for a read.
 ReadChoice = CustomPolicy | str | Literal["round-robin", "shortest-queue", "nearest"]
 
-# How parity is brought up to date by a write that covers a part of a row.
+# The parity update of a write to a part of a row.
 WriteMethod = Literal["cost", "rmw", "reconstruct"]
 
-# Where the contents of a failed member are rebuilt.
+# The place of rebuilt data.
 SparePlace = Literal["dedicated", "distributed"]

@@ -431,31 +431,29 @@ Scheduler = (
 
 
 class Merge(Model):
-    """Which pending requests are served as one.
+    """The rule by which pending requests are merged and served as one.
 
-    With the defaults the rule of Lin et al. 2002, section 5.2: two reads next to each other in the queue, the
-    second of which begins where the first ends, become one. Whatever the rule, no request passes another that
-    waits longer and overlaps it, where one of them writes; and no single access takes more servicing energy than
-    its requests one by one would. With first come, first served, the servicing energy of a whole run never rises
-    either, as long as the sled stays where it is between services. Where a policy reorders requests or the sled
-    moves while idle, and in idle energy, a run as a whole may take more: a wider last pass leaves more tips
-    reading servo bursts, and a device that stops has other idle periods.
+    The defaults are the rule of Lin et al. 2002, section 5.2: two reads that are neighbours in the queue are
+    merged if the second begins where the first ends. With every rule, no request passes an older one that
+    overlaps it if one of them writes, and no merged access takes more servicing energy than its requests would
+    take one by one. With FCFS, the servicing energy of a run never rises if the sled does not move between
+    services. It can rise if the scheduler reorders requests or the sled moves while idle. The idle energy can
+    rise, too: after a wider last pass more tips read servo bursts, and the idle periods change.
 
     Attributes
     ----------
     requests
-        Most requests that become one (at least 2, at most 100,000; default 2).
+        Largest number of merged requests (at least 2, at most 100,000; default 2).
     anywhere
-        Whether any pending requests may be merged, not only neighbours in the queue, and behind one another in
-        any order (default false).
+        True to merge any pending requests, in any order, not only neighbours in the queue (default false).
     writes
-        Whether writes are merged with writes, as reads with reads (default false).
+        True to merge writes with writes, too (default false).
     rows
-        Whether requests that share a row are merged though their blocks are not contiguous (MEMS devices;
-        elsewhere nothing shares a row) (default false).
+        True to merge requests of the same row whose blocks are not contiguous. It affects MEMS devices only
+        (default false).
     mixed
-        Whether reads and writes are merged with each other too, as with their like (MEMS devices whose tips read
-        and write in the same pass; elsewhere nothing does): section 7 (default false).
+        True to merge reads with writes, too (section 7). It affects only MEMS devices whose tips read and write
+        in the same pass (default false).
     """
 
     requests: int | None = None
@@ -532,16 +530,16 @@ SpinDown = ImmediateSpinDown | TimeoutSpinDown | NeverSpinDown | AdaptiveSpinDow
 
 
 class DelayedStartup(Model):
-    """What a stopped device waits for before it starts up again (Lin et al.
+    """The condition for the start-up of a stopped device (Lin et al.
 
-    2002, section 7): so many requests, or the longest wait of one, whichever comes first.
+    2002, section 7): a number of pending requests, or the longest wait of a request, whichever is met first.
 
     Attributes
     ----------
     requests
-        Pending requests that start it up (at least 1, at most 1,000,000).
+        Number of pending requests at which it starts up (at least 1, at most 1,000,000).
     wait_ms
-        Longest that a request waits for the start-up to begin (ms; at least 0, at most 1e+09).
+        Longest wait of a request for the begin of the start-up (ms; at least 0, at most 1e+09).
     """
 
     requests: int
@@ -549,17 +547,16 @@ class DelayedStartup(Model):
 
 
 class Anticipation(Model):
-    """For how long a device that has others to serve keeps still for a read that goes on where the last one ended.
+    """The time that a device waits for the next sequential read before it serves other requests.
 
-    A program that reads on asks for the next piece only when it has the last: to the device nothing seems left to
-    do there, and it moves off to somebody else. A read shows such a program where it begins at the end of one of
-    the last reads.
+    A program that reads sequentially submits the next read after the completion of the last one. Without
+    anticipation the device serves other requests in between. A read is sequential if it begins at the end of one
+    of the last reads.
 
     Attributes
     ----------
     wait_ms
-        Longest that others wait for the next read, from the end of the one before it on (ms; at least 0, at most
-        1e+09).
+        Longest wait for the next sequential read, from the end of the last one (ms; at least 0, at most 1e+09).
     requests
         Reads in a row that are served before those that wait; then the scheduler picks (at least 1, at most
         1,000,000; default 16).

@@ -151,16 +151,15 @@ class MirrorSystem(Model):
     members
         The components below it, in their order.
     read
-        Which copy serves a read (default "shortest-queue").
+        The rule that chooses the copy for a read (default "shortest-queue").
     spares
-        Spare members beside `members`, built like the first of them (at least 0, at most 64; default 0).
+        Number of spare members besides `members`, identical to the first (at least 0, at most 64; default 0).
     rebuild
-        How the contents of a failed member are rebuilt (default {"mb_per_s": null, "rows": 8, "outstanding": 1,
-        "delay_s": 0.0}).
+        The pace of rebuilds (default {"mb_per_s": null, "rows": 8, "outstanding": 1, "delay_s": 0.0}).
     journal
-        A journal in non-volatile memory; none when absent: then a power cut may leave copies that differ.
+        A journal in non-volatile memory. Without it, a power cut can leave copies that differ.
     faults
-        What befalls members (default []).
+        Failures of members (default []).
     """
 
     kind: Literal["mirror"] = "mirror"
@@ -185,20 +184,18 @@ class Raid4System(Model):
     unit_bytes
         Size of a stripe unit: a multiple of the block size (B; at least 512, at most 1.07374e+09; default 65536).
     write
-        How parity is brought up to date by a write that covers a part of a row (default "cost").
+        The parity update of a write to a part of a row (default "cost").
     spares
-        Spare members beside `members`, built like the first of them (at least 0, at most 64; default 0).
+        Number of spare members besides `members`, identical to the first (at least 0, at most 64; default 0).
     sparing
-        Where the contents of a failed member are rebuilt. Only `raid5` and `raid6` distribute spare units
-        (default "dedicated").
+        The place of rebuilt data. Only `raid5` and `raid6` can distribute spare units (default "dedicated").
     rebuild
-        How the contents of a failed member are rebuilt (default {"mb_per_s": null, "rows": 8, "outstanding": 1,
-        "delay_s": 0.0}).
+        The pace of rebuilds (default {"mb_per_s": null, "rows": 8, "outstanding": 1, "delay_s": 0.0}).
     journal
-        A journal in non-volatile memory; none when absent: then a power cut may leave rows whose parity does not
-        fit their data.
+        A journal in non-volatile memory. Without it, a power cut can leave rows whose parity does not match their
+        data.
     faults
-        What befalls members (default []).
+        Failures of members (default []).
     """
 
     kind: Literal["raid4"] = "raid4"
@@ -225,20 +222,18 @@ class Raid5System(Model):
     unit_bytes
         Size of a stripe unit: a multiple of the block size (B; at least 512, at most 1.07374e+09; default 65536).
     write
-        How parity is brought up to date by a write that covers a part of a row (default "cost").
+        The parity update of a write to a part of a row (default "cost").
     spares
-        Spare members beside `members`, built like the first of them (at least 0, at most 64; default 0).
+        Number of spare members besides `members`, identical to the first (at least 0, at most 64; default 0).
     sparing
-        Where the contents of a failed member are rebuilt. Only `raid5` and `raid6` distribute spare units
-        (default "dedicated").
+        The place of rebuilt data. Only `raid5` and `raid6` can distribute spare units (default "dedicated").
     rebuild
-        How the contents of a failed member are rebuilt (default {"mb_per_s": null, "rows": 8, "outstanding": 1,
-        "delay_s": 0.0}).
+        The pace of rebuilds (default {"mb_per_s": null, "rows": 8, "outstanding": 1, "delay_s": 0.0}).
     journal
-        A journal in non-volatile memory; none when absent: then a power cut may leave rows whose parity does not
-        fit their data.
+        A journal in non-volatile memory. Without it, a power cut can leave rows whose parity does not match their
+        data.
     faults
-        What befalls members (default []).
+        Failures of members (default []).
     """
 
     kind: Literal["raid5"] = "raid5"
@@ -265,20 +260,18 @@ class Raid6System(Model):
     unit_bytes
         Size of a stripe unit: a multiple of the block size (B; at least 512, at most 1.07374e+09; default 65536).
     write
-        How parity is brought up to date by a write that covers a part of a row (default "cost").
+        The parity update of a write to a part of a row (default "cost").
     spares
-        Spare members beside `members`, built like the first of them (at least 0, at most 64; default 0).
+        Number of spare members besides `members`, identical to the first (at least 0, at most 64; default 0).
     sparing
-        Where the contents of a failed member are rebuilt. Only `raid5` and `raid6` distribute spare units
-        (default "dedicated").
+        The place of rebuilt data. Only `raid5` and `raid6` can distribute spare units (default "dedicated").
     rebuild
-        How the contents of a failed member are rebuilt (default {"mb_per_s": null, "rows": 8, "outstanding": 1,
-        "delay_s": 0.0}).
+        The pace of rebuilds (default {"mb_per_s": null, "rows": 8, "outstanding": 1, "delay_s": 0.0}).
     journal
-        A journal in non-volatile memory; none when absent: then a power cut may leave rows whose parity does not
-        fit their data.
+        A journal in non-volatile memory. Without it, a power cut can leave rows whose parity does not match their
+        data.
     faults
-        What befalls members (default []).
+        Failures of members (default []).
     """
 
     kind: Literal["raid6"] = "raid6"
