@@ -1,4 +1,4 @@
-"""Caches of a disk for the same money: what is bought, where the curves cross, and what is refused."""
+"""Caches of a disk for equal cost: sizes, crossover points and refused input."""
 
 from __future__ import annotations
 

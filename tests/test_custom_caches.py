@@ -147,7 +147,7 @@ int64_t choosy(const struct sledsim_cache *event) {
 
 int64_t wrong(const struct sledsim_cache *event) { return event->what == SLEDSIM_VICTIM ? (int64_t)event->slots : 0; }
 """
-#: What each needs: the four lists, of which a ghost list has a slot's room each.
+#: State of each policy: the four lists; each ghost list has one entry per slot.
 ROOM: dict[str, Any] = {"state_bytes": 40, "slot_bytes": 32}
 
 CLASSES = """
@@ -313,7 +313,7 @@ def test_refused_lines_bypass_the_cache(here: Path, library: Path, system: str) 
     assert count(found, "read_hits") == count(found, "write_hits") == 0
     second, all_ = ran(SYSTEMS[system], "mine:Second"), ran(SYSTEMS[system], "lru")
     assert 0 < count(second, "read_hits") != count(all_, "read_hits")
-    # What was acknowledged is there after power cuts, whether it came in or not.
+    # Acknowledged data survives power cuts, admitted to the cache or not.
     cut = {"seed": 5, "workload": WORKLOAD, "run": {"requests": 400, "power_cuts": {"random": 2}}}
     for policy in (none, "mine:Second", "custom_caches:Arc"):
         survived = sledsim.run({**cut, "system": {**SYSTEMS[system], "policy": policy}}, check=True)
@@ -360,7 +360,7 @@ def test_failure_of_the_constructor_has_no_key(here: Path, trace: Path, system: 
 
 
 def test_policy_errors_include_the_request(here: Path) -> None:
-    """Also where it is asked again, for a request that had to wait for room or for others."""
+    """Also when the policy is called again for a request that waited for space or other requests."""
     workload = {**WORKLOAD, "arrival": {"kind": "poisson", "rate_per_s": 5000.0}}
     few = {"back": 8 * 4096, "through": 8 * 4096}
     later = 0

@@ -63,7 +63,7 @@ int64_t nearest(const struct sledsim_copies *copies) {
     return least(copies, cost);
 }
 
-/* Counts what it hears of, by member. */
+/* Counts its calls by member. */
 void arrived(const struct sledsim_access *access) { ((uint64_t *)access->state)[access->member]++; }
 void completed(const struct sledsim_access *access) { ((uint64_t *)access->state)[access->member]--; }
 
@@ -177,7 +177,7 @@ def test_a_rewritten_choice_gives_the_same_log(read: str, name: str, here: Path,
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_hooks_are_called_for_every_access(name: str, here: Path, library: Path) -> None:
-    # A power cut ends what is under way, and says nothing.
+    # A power cut ends outstanding requests without calling the hook.
     scenario = {**scenario_with({"python": "mine:Mine"}, name), "run": {"requests": 300}}
     assert sledsim.run(scenario, check=True).complete
     hooks = {"arrived": "arrived", "completed": "completed", "state_bytes": 64, "seven": 7}

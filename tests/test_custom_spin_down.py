@@ -320,7 +320,7 @@ def test_policy_failure_ends_the_run(policy: str, says: str, here: Path) -> None
     error = caught.value
     assert (error.kind, error.path) == ("policy", "system.spin_down")
     assert error.at_s is not None
-    # Each is told of the request that it has been given; before the first there is none.
+    # The error has the request of the failed call; before the first request there is none.
     assert error.request == {"Deaf": 1, "AtOnce": None}.get(policy, 50)
     assert f"with {'no request' if policy == 'AtOnce' else f'request {error.request} ('}" in str(error)
     assert ("mine.py" in (error.traceback or "")) == ("returned" not in says)

@@ -77,7 +77,7 @@ def test_ctrl_c_while_the_scenario_is_read() -> None:
         process.stdin.write("seed = 1")
         process.stdin.flush()
         given = process.stdin
-        # It has read what there is, and waits for more.
+        # It has read all available input and waits for more.
         assert until(lambda: not any(fcntl.ioctl(given, termios.FIONREAD, bytes(4))), process)
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=10) == 130
@@ -98,7 +98,7 @@ def test_a_run_in_python_returns_its_result(progress: object) -> None:
 
 @pytest.fixture
 def pressed() -> Iterator[Callable[[float], None]]:
-    """Return what presses Ctrl-C after a while."""
+    """Yield a function that presses Ctrl-C after a while."""
     timers = []
 
     def press(after_s: float) -> None:

@@ -1,4 +1,4 @@
-"""Machines in virtual time, without one: what they are given, what they send back, and what is wrong with either."""
+"""Machines in virtual time, without an emulator: inputs, outputs and errors."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ COMMAND = [
     "--program",
     "postmark",
 ]
-#: What no machine of these tests comes to, s.
+#: A time that no machine of these tests reaches, s.
 LONG_S = 1_000
 
 
@@ -43,7 +43,7 @@ def begun(folder: Path) -> list[int]:
 
 
 def runs(process: int) -> bool:
-    """Tell whether a process is there, and has not ended."""
+    """Return true if a process exists and has not ended."""
     try:
         stat = Path("/proc", str(process), "stat").read_text(encoding="utf-8")
     except (FileNotFoundError, ProcessLookupError):
@@ -53,7 +53,7 @@ def runs(process: int) -> bool:
 
 @contextmanager
 def machines(folder: Path, machine: Path, count: int, *more: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a command until so many machines that never end have been begun; see to it that they do."""
+    """Run a command until this number of endless machines has started; end them all on exit."""
     emulator_in(folder / "bin", b"", seconds=LONG_S)
     (folder / "temporary").mkdir()
     places = {"PATH": f"{folder / 'bin'}:/usr/bin:/bin", "TMPDIR": str(folder / "temporary")}

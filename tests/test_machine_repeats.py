@@ -1,4 +1,4 @@
-"""The tool that runs programs on machines again and again: that runs are equal, and that others are told."""
+"""The tool that repeats programs on machines: equal runs are equal, and differences are reported."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TRACE = """t_ns,device,offset_bytes,bytes,op,due_ns,sent_ns,response_ns
 
 @dataclass
 class Made:
-    """What is looked at of a run."""
+    """The compared data of a run."""
 
     run_ms: float = 1868.216
     user_ms: float = 60.0
@@ -93,7 +93,7 @@ def test_missing_machine_is_reported_with_its_remedy(
 def test_runs_of_a_program_repeat_to_the_microsecond() -> None:
     if not is_there():
         missing("no machine: it takes `make machine` and the package qemu-system-x86")
-    # Two at a time: what the machine does beside a run is none of its business.
+    # Two at a time: other work of the machine must not affect a run.
     found = repeated("link", 2, "g2", threads=2, small=True)
     assert found.equal(), found.row()
     assert found.requests > 50

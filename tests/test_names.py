@@ -26,14 +26,14 @@ NAMES = [
 ]
 #: All of them in the full size, the first in the quick one.
 ASKED = [*NAMES[:3], *(pytest.param(name, marks=pytest.mark.slow) for name in NAMES[3:])]
-#: What a terminal must not get of a name: what moves the cursor, changes colours, or turns the direction of writing.
+#: Characters of a name that must not reach a terminal: they move the cursor, change colours or reverse the text.
 ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 TRACE = "t_ns,device,offset_bytes,bytes,op\n0,0,4096,512,R\n5000000,0,8192,512,W\n"
 
 
 def settled(found: Outcome, status: int = 0) -> Outcome:
-    """Hold what is true of every command's output."""
+    """Check the rules for the output of every command."""
     assert found.status == status, found.err
     assert not ACTING.search(found.out + found.err), repr(found.out + found.err)
     return found
@@ -45,7 +45,7 @@ def test_files_of_any_name_are_read_and_written(
 ) -> None:
     folder = tmp_path / name
     folder.mkdir()
-    # What a pattern would find in its place.
+    # A file that would match the name as a pattern.
     decoy = tmp_path / "res1"
     decoy.mkdir()
     (decoy / "trace.parquet").write_bytes(b"PAR1, but no more")
@@ -133,7 +133,7 @@ def test_lone_surrogates_are_refused(
     sledsim_cli: Callable[..., Outcome], scenario_file: Path, tmp_path: Path, text: str
 ) -> None:
     found = settled(sledsim_cli("run", scenario_file, "--set", f"title={text}"), 2)
-    # A byte of a command line that is no text is told as such.
+    # An undecodable byte of a command line is reported as such.
     says = "byte 0xff is not UTF-8 text" if "\udcff" in text else "half of a character"
     assert says in found.err
     for command in (["device"], ["list", "workloads"]):

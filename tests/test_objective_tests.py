@@ -1,4 +1,4 @@
-"""Specificity and merit of roles and policies: the fitted disk, the verdicts, and what is refused."""
+"""Specificity and merit of roles and policies: the fitted disk, the verdicts, and errors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ READS: dict[str, Any] = {
 
 
 def first_and_slow(*values: str) -> list[Any]:
-    """Return what a test goes through: the first in either tier, the others where the tests do all they can."""
+    """Return the cases of a test: the first in both tiers, the others in the full tier."""
     return [values[0], *(pytest.param(value, marks=pytest.mark.slow) for value in values[1:])]
 
 

@@ -1,4 +1,4 @@
-"""Searches for good designs: what they find, what they refuse, and that they go on."""
+"""Searches for designs: results, errors, and continuation."""
 
 from __future__ import annotations
 
@@ -287,7 +287,7 @@ def test_interrupted_search_continues_to_the_same_result(tmp_path: Path) -> None
 
 
 def growth_of(store: Path) -> Callable[[], bool]:
-    """Return what tells whether a store has other parts than now."""
+    """Return a function that returns true if the parts of a store have changed."""
 
     def parts() -> set[Path]:
         return {*(store / "runs").glob("*.parquet")}

@@ -1,4 +1,4 @@
-"""What README shows works: its commands run as printed after `make run`, and print what it says they do."""
+"""Commands of README run as printed after `make run`, with the printed output."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 README = (ROOT / "README.md").read_text()
 USE = "".join(re.findall(r"^```sh\n(.+?)```", README, flags=re.DOTALL | re.MULTILINE))
-#: What takes over ten seconds.
+#: Commands that take over ten seconds.
 SLOW = ("sledsim cost", "sledsim optimise")
-#: What takes minutes is done as printed where what it finds is looked at too: papers/tests/test_verdicts.py.
+#: Commands that take minutes run where their results are checked, too: papers/tests/test_verdicts.py.
 ELSEWHERE = "sledsim reproduce"
-# `make run` builds what is there already; activating is what the fixture's path does.
+# `make run` builds existing artefacts; the PATH of the fixture replaces activation.
 COMMANDS = [line.partition("#")[0].strip() for line in USE.splitlines() if line.startswith("sledsim ")]
 TIME_LIMIT_S = 600
 
@@ -57,7 +57,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run what was printed, as a reader pastes it."""
+    """Run a printed command as a reader pastes it."""
     path = f"{folder / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
     words = ["bash", "-c", command]
     done = subprocess.run(
@@ -183,7 +183,7 @@ def test_error_of_a_buffer_without_cache_suggests_a_working_setting(checkout: Pa
         [way] = ways_out(shell(f"{without} device.{one}", checkout).stderr)
         assert way.endswith(f"{other}=none")
         assert shell(way, checkout).returncode == 0
-    # Two that go together are no two ways out.
+    # Two settings that are only valid together are not two remedies.
     both = shell(f"{without} run.requests=5000", checkout)
     assert both.returncode == 2
     assert 'read_ahead = "none" with system.device.fast_write = "none"' in both.stderr
@@ -200,7 +200,7 @@ def test_error_of_a_trace_beyond_the_device_suggests_a_larger_device(
     (checkout / "far.csv").write_text(f"{HEADER}0,0,{reaches_bytes},512,R\n9,0,{reaches_bytes},512,R\n")
     refused = shell("sledsim replay far.csv --device g2 --fit=error", checkout)
     assert refused.returncode == 2
-    # Of one device nobody has to choose one.
+    # With a single device there is no choice of devices.
     assert "--devices" not in refused.stderr
     ways = ways_out(refused.stderr)
     assert ways == [f"sledsim replay far.csv --device g2 --fit {fit}" for fit in ("wrap", "scale")] + [

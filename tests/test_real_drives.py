@@ -63,7 +63,7 @@ def test_block_count_below_the_trace_is_replaced_by_that_of_the_zones(tmp_path: 
     assert (note.file, note.line, note.value) == ("hp_c2247a_validate.model", 4, "1300000")
     assert note.changes_results
     assert "the zones hold 2,054,864 blocks" in str(found.notes())
-    # A number that the trace keeps to is the drive's, and one that is asked for counts whatever the file says.
+    # A block count that covers the trace is used; a given setting overrides the file.
     assert "Block count" not in {each.name for each in as_it_is.left_out}
     with pytest.raises(TraceError, match="reaches beyond"):
         sledsim.studies.validate_drive(specs, trace, overrides=["device.capacity_blocks=1300000"])

@@ -1,4 +1,4 @@
-"""What the pages say of reliability is what the program says."""
+"""Statements of the pages on reliability match the program."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 CRATE = ROOT / "examples" / "rust-plugins"
-#: What has been compiled for the simulator serves the crate too.
+#: Reuses the build artefacts of the simulator.
 BUILDING = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target"), "PYO3_PYTHON": sys.executable}
 
 

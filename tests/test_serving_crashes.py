@@ -1,4 +1,4 @@
-"""Servers and clients killed at random: what was answered and flushed is there again, and a file system is whole."""
+"""Servers and clients killed at random: acknowledged data survives, and file systems are consistent."""
 
 import json
 import os
@@ -24,13 +24,13 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a block device 
 
 #: Runs that end by a kill, of the server and of its client in turn: 50 with those of test_serving_guests.py.
 ROUNDS, ROUNDS_OF_A_FILE_SYSTEM = size(4, 26), size(3, 16)
-#: A client of its own process, which tells what it asks for and what is answered.
+#: A client in its own process, which prints its requests and their replies.
 WRITES = [sys.executable, nbd_client.__file__]
 
 
 @contextmanager
 def ended(end: Callable[[], object], after_s: float) -> Iterator[None]:
-    """End a process, or what it is connected by, after a while, and not later than what is done meanwhile."""
+    """End a process or its connection after a while, at the latest when the other work is done."""
     timer = Timer(after_s, end)
     timer.start()
     try:
@@ -41,7 +41,7 @@ def ended(end: Callable[[], object], after_s: float) -> Iterator[None]:
 
 @contextmanager
 def writing(server: Server, log: Path, seed: int) -> Iterator[subprocess.Popen[bytes]]:
-    """Let a process of its own write; begin when something has been answered."""
+    """Run a writing process; yield it after its first reply."""
     with log.open("wb") as out, subprocess.Popen([*WRITES, server.socket, str(seed)], stdout=out) as client:
         try:
             assert until(lambda: b"answered" in log.read_bytes(), client), "it ended before it wrote"
@@ -52,7 +52,7 @@ def writing(server: Server, log: Path, seed: int) -> Iterator[subprocess.Popen[b
 
 def test_acknowledged_writes_survive_a_kill(tmp_path: Path) -> None:
     moments, log = Random(3), tmp_path / "log"
-    # What a block may hold: what was answered last, and what was asked for after that.
+    # Possible contents of a block: the last acknowledged one and those requested after it.
     may_hold = [[bytes(BLOCK_BYTES)] for _ in range(BLOCKS)]
     answered = 0
     for number in range(ROUNDS + 1):
@@ -119,7 +119,7 @@ def test_fio_verifies_its_writes_after_a_server_restart(tmp_path: Path) -> None:
 
 @contextmanager
 def file_system(folder: Path) -> Iterator[tuple[Path, Callable[[], object]]]:
-    """Mount the file system on a served device: its journal is replayed. Give what kills the client, too."""
+    """Mount the file system on a served device, which replays its journal. Yield a function that kills the client."""
     device, mounted = folder / "device", folder / "mounted"
     device.touch()
     mounted.mkdir(exist_ok=True)
@@ -140,7 +140,7 @@ def file_system(folder: Path) -> Iterator[tuple[Path, Callable[[], object]]]:
 
 
 def refused() -> str | None:
-    """Return what a mounted file system takes that this machine does not allow: nobody can install it."""
+    """Return the reason if this machine does not allow mounting a file system."""
     if os.geteuid() != 0 or not Path("/dev/fuse").exists() or not Path("/dev/loop-control").exists():
         return "only root mounts, where there are FUSE and loop devices"
     return None

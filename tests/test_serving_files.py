@@ -1,4 +1,4 @@
-"""The files of a served system: what may be written, what is left alone, and what is said of it; names and settings."""
+"""The files of a served system: overwriting, protection and messages; names and settings."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_results_without_requests_have_no_times(folder: Path, flushes: int) -> N
 
 
 def at_once(*_: object) -> None:
-    """Be told that programs can connect, and end the server with Ctrl-C."""
+    """Press Ctrl-C as soon as programs can connect."""
     raise KeyboardInterrupt
 
 

@@ -1,4 +1,4 @@
-"""Guests killed at random, whose disk is served: what they had synced is there, and their file system is whole."""
+"""Guests killed at random on a served disk: synced data survives, and file systems are consistent."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ for ((i = {first}; ; i++)); do
 done
 """
 KERNEL = "console=ttyS0 quiet panic=-1 rdinit=/init"
-#: Files that lie on the disk, and how many of them are looked at: a guest is ahead of its console.
+#: Number of files on the disk, and how many are checked: a guest is ahead of its console.
 KEPT, LOOKED_AT = 400, 100
 
 
 def archive(folder: Path, first: int) -> Path:
-    """Write what the guest's kernel finds in its memory."""
+    """Write the initial RAM disk of the guest."""
     machine = assembled()
     made = Archive()
     for name in ("bin", "sbin", "lib", "lib64"):

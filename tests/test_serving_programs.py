@@ -1,4 +1,4 @@
-"""Programs by others on a served device: what they write is what they read. Each test says which program it lacks."""
+"""Other programs on a served device read back the data they wrote. Each test names the program that it needs."""
 
 import json
 import subprocess
@@ -21,7 +21,7 @@ device = { name = "simpledisk-constant", capacity_blocks = 16384, access_ms = 0.
 
 
 def run(program: str, *arguments: str, folder: Path) -> str:
-    """Run a program to its end; return what it prints. Where it is missing the test is skipped, or fails in CI."""
+    """Run a program; return its output. If it is missing, skip the test, or fail in CI."""
     if not which(program):
         missing(f"{program} is not installed")
     done = subprocess.run([program, *arguments], cwd=folder, capture_output=True, text=True, timeout=120)

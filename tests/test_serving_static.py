@@ -28,13 +28,13 @@ pytestmark = [
     ),
 ]
 PAGE = ROOT / "docs" / "how-to" / "serve.md"
-#: What asks for a loader of libraries, among the kinds of an ELF file's program headers.
+#: The type of a program header that requests a dynamic loader (PT_INTERP).
 INTERPRETER = 3
 
 
 @pytest.fixture(scope="module")
 def program() -> Path:
-    """Return the program, built with the page's own words; what was built before is kept."""
+    """Return the program, built with the command of the page; an earlier build is kept."""
     page = PAGE.read_text(encoding="utf-8")
     [build] = re.findall(r"`(cargo build [^`]*sledsim-nbd)`", page)
     [flags] = re.findall(r'`RUSTFLAGS="([^"]*)"`', page)

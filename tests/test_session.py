@@ -168,7 +168,7 @@ def test_non_integers_are_refused(value: Any) -> None:
     assert (session.under_way, session.now_ns) == (0, 0)
 
 
-#: What is no number, no flag and no column.
+#: Values that are no number, flag or column.
 STRANGE: list[Any] = [
     "x",
     None,

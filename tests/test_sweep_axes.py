@@ -1,4 +1,4 @@
-"""Axes of sweeps, and what a sweep file may say."""
+"""Axes of sweeps, and sweep files."""
 
 from __future__ import annotations
 

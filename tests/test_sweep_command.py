@@ -69,7 +69,7 @@ def test_a_sweep_in_which_nothing_can_run_ends_with_its_reason(
     sweep = tmp_path / "all.toml"
     axes = '[axes]\nscheduler = ["fcfs", "sptf"]\n'
     sweep.write_text('scenario = { workload = { kind = "session" }, system = { device = "g2" } }\n' + axes)
-    # Nobody makes requests: that is known before anything runs.
+    # There is no workload: this is detected before any run.
     result = sledsim_cli("sweep", "run", sweep, "--store", tmp_path / "none")
     assert (result.status, result.out) == (2, "")
     assert "requests come from the program that drives a session" in result.err

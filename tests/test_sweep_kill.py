@@ -45,7 +45,7 @@ def sweep_file(folder: Path, requests: int, replications: int) -> Path:
 
 
 def table_of(store: Path, folder: Path) -> dict[str, bytes]:
-    """Return the tables of a store as sorted text, but who did the runs and when."""
+    """Return the tables of a store as sorted text, without the workers and times of the runs."""
     found = {}
     for table in ("runs", "parameters", "metrics", "histograms"):
         path = folder / f"{table}.csv"
@@ -68,7 +68,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[st
 
 
 def change_of(store: Path, pattern: str) -> Callable[[], bool]:
-    """Return what tells whether files of a store are other than now."""
+    """Return a function that returns true if files of a store have changed."""
 
     def state() -> set[tuple[str, int]]:
         return {(path.name, path.stat().st_mtime_ns) for path in store.glob(pattern)}
@@ -103,7 +103,7 @@ def test_a_sweep_killed_many_times_ends_with_the_same_table(
 
 
 def kill_a_worker(store: Path) -> bool:
-    """Kill the process that did the last runs of the store; tell whether it was still there."""
+    """Kill the process that did the last runs of the store; return true if it was still running."""
     rows = Store(store).rows("SELECT process FROM provenance ORDER BY started DESC LIMIT 1")
     try:
         os.kill(rows[0][0], signal.SIGKILL)
@@ -200,7 +200,7 @@ def test_schedulers_can_be_given_by_address(tmp_path: Path, monkeypatch: pytest.
                 assert run(file, tmp_path / "s", cluster=where).done == 50
                 scheduler.kill()
                 scheduler.wait()
-                # Nobody there to answer: as many tries as a second holds are enough.
+                # Nothing replies: one second of retries is enough.
                 monkeypatch.setattr(cluster, "REACH_S", 1.0)
                 with pytest.raises(SledsimError, match="cluster"):
                     run(sweep_file(tmp_path, requests=20, replications=6), tmp_path / "s", cluster=where)

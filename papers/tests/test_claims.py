@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from sledsim_papers.harness.claim import Claim
 
 CLAIMS = 277
-#: What a claim has in common with the ledger's: all but its words.
+#: The fields of a claim that must equal those of the reference: all except its text.
 FACTS = ("id", "where", "kind", "unit", "published", "tol", "low", "high", "data", "inputs_from")
 
 
 def words(text: str) -> str:
-    """Return a text without what doesn't make it another one: case, marks and spaces."""
+    """Return a text without case, punctuation and spaces."""
     return " ".join(re.findall(r"\w+", text.lower()))
 
 

@@ -39,7 +39,7 @@ def test_a_figure_of_the_day_is_the_mean_over_seeds(study: Study, claim: str) ->
     finding = experiments()[f"{PAPER}.{claim}"](study.unprobed())
     ours = figures_of(finding.ours)
     assert ours
-    # Where the mean of seeds lies is about it.
+    # The mean over seeds is near this figure.
     assert ours == pytest.approx([sum(ends) / 2 for ends in finding.intervals])
     assert all(low < high for low, high in finding.intervals)
 

@@ -40,7 +40,7 @@ def test_each_paper_has_the_motion_of_its_own_simulator() -> None:
     }
 
 
-#: Systems with sleds in every place that a device may stand in, and how many sleds each has.
+#: Systems with sleds at every place of a device, and the number of sleds of each.
 SYSTEMS: list[tuple[dict[str, Any], int]] = [
     ({"device": "g2"}, 1),
     ({"device": {"name": "g3", "sleds": 2}, "scheduler": "sptf"}, 1),
@@ -52,7 +52,7 @@ SYSTEMS: list[tuple[dict[str, Any], int]] = [
 
 
 def sleds_of(value: Any) -> list[str]:
-    """Return the models of motion of all sleds of what was resolved."""
+    """Return the motion models of all sleds of a resolved scenario."""
     if isinstance(value, dict):
         own = [value["seek_model"]] if "seek_model" in value else []
         return own + [each for inner in value.values() for each in sleds_of(inner)]

@@ -39,7 +39,7 @@ def test_a_device_key_changes_every_device_that_has_it() -> None:
     g2, g3, disk = members(Settings(["device.bit_nm=35", "device.rotation_rpm=7200"]))
     assert (g2["bit_nm"], g3["bit_nm"], disk["rotation_rpm"]) == (35, 35, 7200)
     assert "bit_nm" not in disk
-    # What the sleds are is not touched by more than that.
+    # Other keys of the sleds are unchanged.
     plain = members(Settings([]))
     assert {**g2, "bit_nm": plain[0]["bit_nm"]} == plain[0]
 
