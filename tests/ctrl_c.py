@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 COMMAND = [sys.executable, "-c", "from sledsim.cli import main; main()"]
-#: The command line, which writes to a pipe when its progress has been reported for the third time: then it simulates.
-#: A thread passes the word on, and gets its turn when the report is over: Ctrl-C amidst a report is an error in it.
+#: The command line, which writes to a pipe at its third progress report, when it certainly simulates.
+#: A thread writes after the report has returned, as Ctrl-C within a report would be an error of the report.
 REPORTING = """
 import itertools, os, sys, threading
 from sledsim.show.progress import ProgressBar
 pipe, reports, third, show = int(sys.argv.pop(1)), itertools.count(1), threading.Event(), ProgressBar.show
-def tell(bar, share, state):
+def report(bar, share, state):
     show(bar, share, state)
     if next(reports) == 3:
         third.set()
-ProgressBar.show = tell
+ProgressBar.show = report
 sys.setswitchinterval(1)
 threading.Thread(target=lambda: third.wait() and os.write(pipe, b"simulating"), daemon=True).start()
 from sledsim.cli import main
@@ -46,7 +46,7 @@ def started(*command: str | Path, **streams: Any) -> Iterator[subprocess.Popen[s
             process.kill()
 
 
-def heard(end: int) -> bytes:
+def next_output(end: int) -> bytes:
     """Return the next output of a pipe or terminal, or nothing if it is closed. Fail on a timeout."""
     assert select.select([end], [], [], PATIENCE_S)[0], f"silent for {PATIENCE_S} s"
     return os.read(end, 1_000_000)
@@ -58,7 +58,7 @@ def interrupted(*arguments: str | Path) -> tuple[int, str, str]:
     command = [sys.executable, "-c", REPORTING, str(writer), *arguments]
     with os.fdopen(reader), started(*command, stderr=subprocess.PIPE, pass_fds=[writer]) as process:
         os.close(writer)
-        assert heard(reader) == b"simulating", process.communicate(timeout=PATIENCE_S)
+        assert next_output(reader) == b"simulating", process.communicate(timeout=PATIENCE_S)
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=PATIENCE_S)
@@ -72,7 +72,7 @@ def shown_on_a_terminal(*arguments: str | Path, words: list[str]) -> str:
         with started(*COMMAND, *arguments, stderr=other_end) as process:
             shown = b""
             while not all(word.encode() in shown for word in words):
-                shown += heard(terminal)
+                shown += next_output(terminal)
             process.send_signal(signal.SIGINT)
             return process.communicate(timeout=30)[0]
     finally:

@@ -51,14 +51,14 @@ def worker() -> Iterator[Worker]:
 
 
 @pytest.fixture
-def deaf() -> Iterator[None]:
+def ignoring_ctrl_c() -> Iterator[None]:
     """Ignore Ctrl-C, as in the background of a shell."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     yield
     signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.usefixtures("deaf")
+@pytest.mark.usefixtures("ignoring_ctrl_c")
 def test_slow_cases_are_ended_in_the_background() -> None:
     made = Worker()
     call = "sledsim.reliability.simulate(Path('examples/raid6.toml'), lifetimes=10**8)"

@@ -17,7 +17,7 @@ from conftest import size
 from sledsim.sweep import Store
 from sledsim.sweep.optimisation import optimise
 from sledsim.sweep.search import Search
-from waiting import at_some_moment, until
+from waiting import sleep_randomly, wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +41,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
-def state_of(folder: Path, pattern: str) -> dict[Path, int]:
+def write_times(folder: Path, pattern: str) -> dict[Path, int]:
     """Return the modification times of all files below a folder; files that vanish meanwhile are left out."""
     state = {}
     for path in folder.glob(pattern):
@@ -57,10 +57,10 @@ def kill_while_it_writes(
 
     The first of several kills comes at once, so that a write is interrupted on a machine of any speed.
     """
-    before = state_of(folder, pattern)
+    before = write_times(folder, pattern)
     with subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
-        until(lambda: state_of(folder, pattern) != before, process)
-        at_some_moment(moments, most_s)
+        wait_until(lambda: write_times(folder, pattern) != before, process)
+        sleep_randomly(moments, most_s)
         process.kill()
         process.wait()
         return process.returncode == -signal.SIGKILL

@@ -45,7 +45,7 @@ IDLE: Table = {
 }
 
 
-def around(drive: Table, kind: str) -> Table:
+def wrapping(drive: Table, kind: str) -> Table:
     """Return a component that is nothing but a drive."""
     members = [{"count": 1, "system": drive}]
     size = capacity_bytes(drive)
@@ -73,7 +73,7 @@ def test_arrays_of_one_drive_equal_the_drive(numbers: range, kind: str, tmp_path
         drive = scene.sound(scene.plain_drive)
         path = scene.trace(60)
         alone = sledsim.run(replay(path, drive), log=True, check=True)
-        within = sledsim.run(replay(path, around(drive, kind)), log=True, check=True)
+        within = sledsim.run(replay(path, wrapping(drive, kind)), log=True, check=True)
         same_requests(by_number(alone), by_number(within), scene)
         if kind in {"stripe", "slow", "fast"}:
             continue

@@ -19,7 +19,7 @@ from sledsim.sweep import Store
 from sledsim.sweep.measures import PriceList, measured
 from sledsim.sweep.optimisation import optimise
 from sledsim.sweep.search import Constraint, Objective, Search
-from waiting import until
+from waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -272,9 +272,9 @@ def test_interrupted_search_continues_to_the_same_result(tmp_path: Path) -> None
     code = "import sys; from sledsim.cli import main; main()"
     command = [sys.executable, "-c", code, "optimise", str(file), "--store", str(tmp_path / "store")]
     for stop in (signal.SIGINT, signal.SIGKILL):
-        grown = growth_of(tmp_path / "store")
+        grown = parts_changed_since_now(tmp_path / "store")
         running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        until(grown, running)
+        wait_until(grown, running)
         running.send_signal(stop)
         _, errors = running.communicate(timeout=60)
         assert running.returncode == (130 if stop == signal.SIGINT else -signal.SIGKILL), errors
@@ -286,7 +286,7 @@ def test_interrupted_search_continues_to_the_same_result(tmp_path: Path) -> None
     assert resumed.trials == undisturbed.trials
 
 
-def growth_of(store: Path) -> Callable[[], bool]:
+def parts_changed_since_now(store: Path) -> Callable[[], bool]:
     """Return a function that returns true if the parts of a store have changed."""
 
     def parts() -> set[Path]:

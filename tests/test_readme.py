@@ -140,7 +140,7 @@ def test_every_next_line_works_as_printed(checkout: Path) -> None:
         assert all(shell(each, checkout).returncode == 0 for each in re.findall(r"^Next: (.+)$", done.stdout, re.M))
 
 
-def ways_out(message: str) -> list[str]:
+def suggested_commands(message: str) -> list[str]:
     """Return the commands that an error offers."""
     return [line.strip() for line in message.partition("to go on, ")[2].splitlines()[1:]]
 
@@ -165,7 +165,7 @@ def test_error_of_a_too_large_trace_lists_the_remedies(checkout: Path, records: 
         assert refused.returncode == 2
         # 1 TiB and a sector, less the 3.456 GB of a g2.
         assert "the trace takes 1096.056 GB more" in refused.stderr
-        ways = ways_out(refused.stderr)
+        ways = suggested_commands(refused.stderr)
         assert len(ways) == 3
         for way in ways:
             done = shell(way, checkout)
@@ -180,14 +180,14 @@ def test_error_of_a_buffer_without_cache_suggests_a_working_setting(checkout: Pa
     without = "sledsim run --set device.buffer_caching=false scenario.toml --set device.name=atlas10k --set"
     assert shell("sledsim example scenario", checkout).returncode == 0
     for one, other in (("read_ahead=none", "fast_write"), ("fast_write=none", "read_ahead")):
-        [way] = ways_out(shell(f"{without} device.{one}", checkout).stderr)
+        [way] = suggested_commands(shell(f"{without} device.{one}", checkout).stderr)
         assert way.endswith(f"{other}=none")
         assert shell(way, checkout).returncode == 0
     # Two settings that are only valid together are not two remedies.
     both = shell(f"{without} run.requests=5000", checkout)
     assert both.returncode == 2
     assert 'read_ahead = "none" with system.device.fast_write = "none"' in both.stderr
-    assert not ways_out(both.stderr)
+    assert not suggested_commands(both.stderr)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_error_of_a_trace_beyond_the_device_suggests_a_larger_device(
     assert refused.returncode == 2
     # With a single device there is no choice of devices.
     assert "--devices" not in refused.stderr
-    ways = ways_out(refused.stderr)
+    ways = suggested_commands(refused.stderr)
     assert ways == [f"sledsim replay far.csv --device g2 --fit {fit}" for fit in ("wrap", "scale")] + [
         f"sledsim replay far.csv --fit=error --device {device}"
     ]

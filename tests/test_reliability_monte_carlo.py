@@ -150,12 +150,12 @@ def test_too_many_lifetimes_are_refused_before_simulation() -> None:
         simulate(HONG2006, overrides={"enclosure.data": 10_000}, lifetimes=1000)
     # Without a number the maximum is used: a hundred million lifetimes of this many devices would be too many.
     large = simulate(
-        HONG2006, overrides={"enclosure.data": 9_000}, years=[1e-7], precision=1.0, progress=_soon_enough()
+        HONG2006, overrides={"enclosure.data": 9_000}, years=[1e-7], precision=1.0, progress=_stop_at_first_report()
     )
     assert not large.complete
 
 
-def _soon_enough() -> Callable[[int, int], None]:
+def _stop_at_first_report() -> Callable[[int, int], None]:
     """Return a callback that ends a simulation when it first reports the number of lifetimes."""
 
     def stop(_: int, most: int) -> None:

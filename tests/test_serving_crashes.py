@@ -17,8 +17,8 @@ import nbd_client
 from conftest import missing, size
 from nbd_client import BLOCK_BYTES, BLOCKS, ZEROES, data_of
 from test_serving import Server, served
-from test_serving_programs import SMALL, at, require_fio, run
-from waiting import at_some_moment, until
+from test_serving_programs import SMALL, address_of, require_fio, run
+from waiting import sleep_randomly, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a block device is served on Linux")
 
@@ -44,7 +44,7 @@ def writing(server: Server, log: Path, seed: int) -> Iterator[subprocess.Popen[b
     """Run a writing process; yield it after its first reply."""
     with log.open("wb") as out, subprocess.Popen([*WRITES, server.socket, str(seed)], stdout=out) as client:
         try:
-            assert until(lambda: b"answered" in log.read_bytes(), client), "it ended before it wrote"
+            assert wait_until(lambda: b"answered" in log.read_bytes(), client), "it ended before it wrote"
             yield client
         finally:
             client.kill()
@@ -66,7 +66,7 @@ def test_acknowledged_writes_survive_a_kill(tmp_path: Path) -> None:
             if number == ROUNDS:
                 break
             with writing(server, log, number) as client:
-                at_some_moment(moments, 0.3)
+                sleep_randomly(moments, 0.3)
                 if number % 2:
                     server.process.kill()
                     assert client.wait(timeout=60) == 0
@@ -93,15 +93,15 @@ def test_acknowledged_writes_survive_a_kill(tmp_path: Path) -> None:
 
 def test_fio_verifies_its_writes_after_a_server_restart(tmp_path: Path) -> None:
     require_fio(tmp_path)
-    job = ["--ioengine=nbd", f"--uri={at(tmp_path)}", "--rw=randwrite", "--bs=4k", "--iodepth=8", "--size=4m"]
+    job = ["--ioengine=nbd", f"--uri={address_of(tmp_path)}", "--rw=randwrite", "--bs=4k", "--iodepth=8", "--size=4m"]
     job += ["--verify=crc32c", "--verify_fatal=1", "--output-format=json", "--output=found.json"]
     kept, cut_off = ["--name=kept", *job], ["--name=cut-off", *job, "--offset=4m", "--time_based", "--runtime=60"]
     with served(tmp_path, "--image", "disk.img", system=SMALL) as server:
         run("fio", *kept, "--do_verify=0", "--end_fsync=1", folder=tmp_path)
         written = (tmp_path / "disk.img").stat().st_blocks
         with subprocess.Popen(["fio", *cut_off, "--do_verify=0"], cwd=tmp_path, stderr=subprocess.DEVNULL) as fio:
-            assert until(lambda: (tmp_path / "disk.img").stat().st_blocks > written, fio)
-            at_some_moment(Random(5), 0.5)
+            assert wait_until(lambda: (tmp_path / "disk.img").stat().st_blocks > written, fio)
+            sleep_randomly(Random(5), 0.5)
             server.process.kill()
         assert fio.returncode != 0
     with served(tmp_path, "--image", "disk.img", system=SMALL) as server:
@@ -123,9 +123,9 @@ def file_system(folder: Path) -> Iterator[tuple[Path, Callable[[], object]]]:
     device, mounted = folder / "device", folder / "mounted"
     device.touch()
     mounted.mkdir(exist_ok=True)
-    with subprocess.Popen(["nbdfuse", str(device), at(folder)], stderr=subprocess.DEVNULL) as fuse:
+    with subprocess.Popen(["nbdfuse", str(device), address_of(folder)], stderr=subprocess.DEVNULL) as fuse:
         try:
-            assert until(lambda: device.stat().st_size, fuse)
+            assert wait_until(lambda: device.stat().st_size, fuse)
             if not (folder / "made").exists():
                 subprocess.run(["mke2fs", "-q", "-F", "-t", "ext4", device], check=True)
                 (folder / "made").touch()
@@ -139,21 +139,21 @@ def file_system(folder: Path) -> Iterator[tuple[Path, Callable[[], object]]]:
             fuse.kill()
 
 
-def refused() -> str | None:
+def mount_refusal() -> str | None:
     """Return the reason if this machine does not allow mounting a file system."""
     if os.geteuid() != 0 or not Path("/dev/fuse").exists() or not Path("/dev/loop-control").exists():
         return "only root mounts, where there are FUSE and loop devices"
     return None
 
 
-def lacking() -> str | None:
+def missing_program() -> str | None:
     """Return which program it takes that is not here."""
     return next((f"{each} is not installed" for each in ("nbdfuse", "mke2fs", "e2fsck") if not which(each)), None)
 
 
-@pytest.mark.skipif(refused() is not None, reason=refused() or "")
+@pytest.mark.skipif(mount_refusal() is not None, reason=mount_refusal() or "")
 def test_file_system_is_consistent_and_has_every_synced_file(tmp_path: Path) -> None:
-    if says := lacking():
+    if says := missing_program():
         missing(says)
     random = Random(4)
     synced: dict[str, bytes] = {}
@@ -194,7 +194,7 @@ def test_file_system_is_consistent_and_has_every_synced_file(tmp_path: Path) -> 
 
 def test_missing_programs_for_mounting_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert lacking() == "nbdfuse is not installed"
+    assert missing_program() == "nbdfuse is not installed"
     for name in ("nbdfuse", "mke2fs"):
         (tmp_path / name).touch(mode=0o755)
-    assert lacking() == "e2fsck is not installed"
+    assert missing_program() == "e2fsck is not installed"

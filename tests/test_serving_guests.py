@@ -15,8 +15,8 @@ from sledsim.machine import is_there
 from sledsim.machine.archive import Archive
 from sledsim.machine.assembled import assembled, emulator
 from test_serving import served
-from test_serving_programs import SMALL, at
-from waiting import at_some_moment, until
+from test_serving_programs import SMALL, address_of
+from waiting import sleep_randomly, wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,10 +80,10 @@ def killed_guest(folder: Path, first: int, moments: Random) -> list[int]:
     command = [emulator(), "-M", "pc", "-accel", "tcg", "-m", "256M", "-nodefaults", "-no-user-config", "-no-reboot"]
     command += ["-display", "none", "-nic", "none", "-serial", f"file:{console}", "-append", KERNEL]
     command += ["-kernel", str(assembled().kernel), "-initrd", str(archive(folder, first))]
-    command += ["-drive", f"file={at(folder)},format=raw,if=virtio"]
+    command += ["-drive", f"file={address_of(folder)},format=raw,if=virtio"]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as guest:
-        assert until(lambda: synced(console), guest), (guest.stderr and guest.stderr.read(), console.read_text())
-        at_some_moment(moments, 1.0)
+        assert wait_until(lambda: synced(console), guest), (guest.stderr and guest.stderr.read(), console.read_text())
+        sleep_randomly(moments, 1.0)
         guest.kill()
     return synced(console)
 

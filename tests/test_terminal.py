@@ -179,7 +179,7 @@ RULE = re.compile(r"^─+(  ─+)*$")
 
 
 @dataclass
-class Shown:
+class PrintedTable:
     """A table as it was printed."""
 
     above: str
@@ -187,7 +187,7 @@ class Shown:
     rows: list[list[str]]
 
 
-def tables_in(text: str) -> Iterator[Shown]:
+def tables_in(text: str) -> Iterator[PrintedTable]:
     """Find the tables of piped output, by their rules."""
     lines = text.splitlines()
     for i, rule in enumerate(lines):
@@ -200,7 +200,7 @@ def tables_in(text: str) -> Iterator[Shown]:
 
         end = next((k for k in range(i + 1, len(lines)) if not lines[k] or NOTE.match(lines[k])), len(lines))
         above = " ".join(line for line in lines[max(0, i - 4) : i - 1])
-        yield Shown(above, cells(lines[i - 1]), [cells(line) for line in lines[i + 1 : end]])
+        yield PrintedTable(above, cells(lines[i - 1]), [cells(line) for line in lines[i + 1 : end]])
 
 
 NOTE = re.compile(r"note: |no 95 % interval: |end of the run: ")

@@ -16,7 +16,7 @@ PATIENCE_S = 120.0
 LOOK_S = 0.005
 
 
-def until(condition: Callable[[], object], process: subprocess.Popen[str] | subprocess.Popen[bytes]) -> bool:
+def wait_until(condition: Callable[[], object], process: subprocess.Popen[str] | subprocess.Popen[bytes]) -> bool:
     """Wait until a condition holds or the process ends; return true if the condition holds."""
     given_up = time.monotonic() + PATIENCE_S
     while not condition():
@@ -27,7 +27,7 @@ def until(condition: Callable[[], object], process: subprocess.Popen[str] | subp
     return True
 
 
-def in_time(condition: Callable[[], object]) -> bool:
+def wait_for_system(condition: Callable[[], object]) -> bool:
     """Wait until a condition of another system holds; return true if it does."""
     given_up = time.monotonic() + PATIENCE_S
     while not condition() and time.monotonic() < given_up:
@@ -35,6 +35,6 @@ def in_time(condition: Callable[[], object]) -> bool:
     return bool(condition())
 
 
-def at_some_moment(moments: random.Random, most_s: float) -> None:
+def sleep_randomly(moments: random.Random, most_s: float) -> None:
     """Sleep for a random time, to interrupt a process at a random point."""
     time.sleep(moments.uniform(0.0, most_s))

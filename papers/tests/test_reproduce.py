@@ -21,7 +21,7 @@ from sledsim_papers.harness.registry import select
 from sledsim_papers.harness.reproduction import reproduce
 from sledsim_papers.harness.study import Study
 from sledsim_papers.harness.wording import ours_text, published_text, rests_text
-from waiting import PATIENCE_S, until
+from waiting import PATIENCE_S, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -344,7 +344,7 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT / "tests"
     ) as process:
-        assert until((tmp_path / "report" / "running").exists, process)
+        assert wait_until((tmp_path / "report" / "running").exists, process)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130

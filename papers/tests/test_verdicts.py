@@ -39,10 +39,10 @@ def quick_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Reproduction, P
     reference("ledger")
     folder = tmp_path_factory.mktemp("report")
     with pytest.MonkeyPatch.context() as patch:
-        return as_readme_shows(folder, patch), folder
+        return readme_report(folder, patch), folder
 
 
-def as_readme_shows(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Reproduction:
+def readme_report(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Reproduction:
     """Write the report of every claim like the command of README, and return the result (takes minutes)."""
     [words] = [shlex.split(each) for each in COMMANDS if each.startswith("sledsim reproduce")]
     assert words[:3] == ["sledsim", "reproduce", "--report"]
