@@ -114,6 +114,6 @@ def write_without_end(path: Path, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    # Where the server is killed the connection ends.
+    # The connection ends when the server is killed.
     with suppress(EOFError, ConnectionError):
         write_without_end(Path(sys.argv[1]), int(sys.argv[2]))

@@ -39,7 +39,7 @@ def test_a_run_is_interrupted(scenario_file: Path) -> None:
     assert "Traceback" not in err
 
 
-def test_a_table_of_an_interrupted_run_says_incomplete(scenario_file: Path) -> None:
+def test_tables_of_interrupted_runs_are_marked_incomplete(scenario_file: Path) -> None:
     status, out, _ = interrupted("run", scenario_file, *LONG)
     assert status == 130
     assert out.startswith("INCOMPLETE")

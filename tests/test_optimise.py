@@ -157,9 +157,7 @@ def test_designs_that_fail_are_reported_and_counted(tmp_path: Path) -> None:
     assert f"{len(failed)} could not be run" in str(found)
 
 
-def test_a_search_in_which_nothing_can_run_ends_with_its_reason(
-    tmp_path: Path, sledsim_cli: Callable[..., Any]
-) -> None:
+def test_search_without_valid_designs_prints_the_reason(tmp_path: Path, sledsim_cli: Callable[..., Any]) -> None:
     trace = tmp_path / "far.csv"
     trace.write_text("t_ns,device,offset_bytes,bytes,op\n0,0,99999999999999488,512,R\n")
     search = {"trials": 2, "parameters": {"scheduler": ["fcfs", "sptf"]}, "objectives": ["response"]}

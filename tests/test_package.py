@@ -28,7 +28,7 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     assert not loaded_by("import sledsim") & heavy
 
 
-def test_the_command_line_loads_only_what_parsing_takes() -> None:
+def test_the_command_line_loads_only_modules_for_parsing() -> None:
     heavy = {"numpy", "duckdb", "altair", "pandas", "polars", "pyarrow", "sledsim.scenario"}
     assert not loaded_by("import sledsim.cli.app") & heavy
 

@@ -157,7 +157,7 @@ def test_traces_get_only_applicable_strategies(tmp_path: Path, mode: str, remedy
     trace.write_text("\n".join(["t_ns,device,offset_bytes,bytes,op", *records]) + "\n")
     scenario = {"workload": {"path": str(trace), "mode": mode}, "system": {"device": "g2"}}
     assert remedy in "\n".join(sledsim.power(scenario).notes)
-    # All at once on a queue: they wait together, but apart from each other.
+    # All arrive at once in the queue, at addresses apart from each other.
     apart = ["1,0,0,4096,R", "1,0,8192,4096,R", "1,0,81920,4096,R"]
     trace.write_text("\n".join(["t_ns,device,offset_bytes,bytes,op", *apart]) + "\n")
     notes = "\n".join(sledsim.power(scenario, overrides=["workload.mode=open"]).notes)

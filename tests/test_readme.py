@@ -100,7 +100,7 @@ def test_a_command_of_readme_runs_as_printed(checkout: Path, examples: Path, com
         assert whole.stat().st_size > 1000
 
 
-def test_readme_shows_what_commands_print() -> None:
+def test_readme_has_the_output_of_its_commands() -> None:
     assert filled(README) == README, "run `make generate`"
 
 

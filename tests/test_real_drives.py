@@ -67,7 +67,7 @@ def test_block_count_below_the_trace_is_replaced_by_that_of_the_zones(tmp_path: 
     assert "Block count" not in {each.name for each in as_it_is.left_out}
     with pytest.raises(TraceError, match="reaches beyond"):
         sledsim.studies.validate_drive(specs, trace, overrides=["device.capacity_blocks=1300000"])
-    # Beyond the zones there is nothing.
+    # The drive has no blocks beyond its zones.
     beyond = tmp_path / "beyond.trace"
     beyond.write_text("R Miss 2054864 1 1.0 2.0\n")
     with pytest.raises(TraceError, match="reaches beyond"):

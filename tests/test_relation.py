@@ -76,7 +76,7 @@ def test_a_scan_reads_every_block_of_every_row_once(relation: Relation, laid: tu
 @settings(max_examples=25, deadline=None)
 @given(relations)
 def test_values_fill_their_blocks(relation: Relation) -> None:
-    # As many blocks at a position as the values of its records take, and none in vain.
+    # Each position holds the values of its records in as few blocks as possible.
     small = Relation(min(relation.records, 2000), relation.attributes)
     layout = made("equivalent", small)
     assert isinstance(layout, EquivalentBlocks)
@@ -86,7 +86,7 @@ def test_values_fill_their_blocks(relation: Relation) -> None:
 
 
 @pytest.mark.parametrize("device", [G2, G1], ids=["g2", "g1"])
-def test_a_row_lies_in_equivalent_blocks(device: sledsim.devices.MemsStorage) -> None:
+def test_rows_use_equivalent_blocks(device: sledsim.devices.MemsStorage) -> None:
     layout = made("equivalent", Relation(records=100_000), device)
     for record in range(0, 100_000, 7_919):
         pieces = layout.rows(np.array([record], dtype=np.uint64))
@@ -286,7 +286,7 @@ def test_the_command_prints_tables_json_and_a_picture(sledsim_cli: Callable[...,
     }
 
 
-def test_the_page_shows_what_the_command_prints(sledsim_cli: Callable[..., Outcome]) -> None:
+def test_the_page_has_the_output_of_the_command(sledsim_cli: Callable[..., Outcome]) -> None:
     page = (ROOT / "docs" / "how-to" / "relation.md").read_text()
     block = next(part for part in page.split("```") if "records of 71 bytes" in part)
     shown = [line for line in block.strip().splitlines() if line != "…"]

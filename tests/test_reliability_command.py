@@ -130,7 +130,7 @@ def test_figures_are_printed_drawn_and_written(
     assert found.out.startswith(whole["title"])
 
 
-def test_figures_show_what_the_paper_prints(sledsim_cli: Callable[..., Outcome]) -> None:
+def test_figures_have_the_published_values(sledsim_cli: Callable[..., Outcome]) -> None:
     def figure(name: str) -> dict[str, Any]:
         whole: dict[str, Any] = json.loads(sledsim_cli("reliability", HONG, "--figure", name, "--json").out)
         return whole

@@ -107,7 +107,7 @@ def test_lifetimes_repairs_and_replaced_devices_agree_with_the_chain() -> None:
         assert repairs["high"] / repairs["low"] < 1.1
 
 
-def test_automatic_choice_forces_only_what_is_rare() -> None:
+def test_automatic_method_forces_only_rare_losses() -> None:
     found = simulate(HONG2006, years=[5, 0.5], lifetimes=20_000)
     assert [loss["years"] for loss in found.loss] == [5, 0.5]
     assert [loss["method"] for loss in found.loss] == ["plain", "biased"]

@@ -36,7 +36,7 @@ def test_the_crate_reuses_the_build_of_the_simulator() -> None:
     ours, theirs = (tomllib.loads((folder / "Cargo.toml").read_text())["profile"]["dev"] for folder in (ROOT, CRATE))
     locked = {package["name"] for package in tomllib.loads((CRATE / "Cargo.lock").read_text())["package"]}
     packages = {name: each for name, each in ours.pop("package").items() if name in locked}
-    # Of these the simulator's tests build none.
+    # The simulator's tests build none of these.
     own = {name: {"opt-level": 0} for name in ("rust-plugins", "sledsim-python")}
     assert theirs.pop("package") == packages | own
     assert theirs == ours

@@ -185,7 +185,7 @@ def test_file_system_is_consistent_and_has_every_synced_file(tmp_path: Path) -> 
                     os.close(folder)
                     synced[name] = data
                     if each % 8 == 7:
-                        # There is room for some of them alone.
+                        # The disk has space for only some of the files.
                         oldest = next(iter(synced))
                         del synced[oldest]
                         (mounted / oldest).unlink()

@@ -180,7 +180,7 @@ def interrupt_when_ready(*_: object) -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_tables_without_requests_say_so() -> None:
+def test_tables_without_requests_have_a_note() -> None:
     found = sledsim.runs.serve("g2", ready=interrupt_when_ready)
     assert (found.on_time, found.trusted) == (None, None)
     assert str(found.table()).count("nothing was read or written") == 2

@@ -26,7 +26,7 @@ pytestmark = [
     pytest.mark.slow,
 ]
 
-#: With those of servers and of their clients in test_serving_crashes.py they are 50.
+#: With those of servers and clients in test_serving_crashes.py there are 50.
 ROUNDS = 8
 #: Numbers in a file of the guest, one on a line, from that of the file.
 NUMBERS = 900

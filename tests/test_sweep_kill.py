@@ -85,7 +85,7 @@ def test_a_sweep_killed_many_times_ends_with_the_same_table(
     store, moments = tmp_path / "s", random.Random(1)
     killed = 0
     for turn in range(kills):
-        # From the moment that it begins with its runs, or that it has written some of them down.
+        # Wait until it begins its runs, or until some of them are stored.
         begun = "sweeps/*.parquet" if turn % 2 else "runs/*.parquet"
         changed = files_changed_since_now(store, begun)
         with subprocess.Popen([*COMMAND, str(file), "--store", str(store), "--threads", "1"]) as process:

@@ -215,7 +215,7 @@ def test_evaluations_of_different_bases_are_different(tmp_path: Path, trace_file
     assert len(runs_of()) == 1
     low.write_text(json.dumps(BASE | {"seed": 4}))
     assert list(runs_of().values()) == [(1, 1)] * 2
-    # Of a trace the content counts.
+    # A trace is identified by its content.
     for written in ("", "60000000,0,0,4096,R\n"):
         trace_file.write_text(trace_file.read_text() + written)
         low.write_text(json.dumps({"workload": {"path": str(trace_file)}, "system": {"device": "g2"}}))

@@ -95,7 +95,7 @@ def evaluate(folder: Path, threads: Any) -> None:
         pass
 
 
-#: All that takes a number of threads.
+#: All functions with a number of threads.
 TAKERS: dict[str, Callable[[Path, Any], object]] = {
     "simulate": lambda _, threads: simulate(ENCLOSURE, threads=threads),
     "sweep": lambda folder, threads: run(SWEEP, folder / "s", threads=threads),

@@ -195,7 +195,7 @@ def test_every_run_of_a_claim_is_recorded_for_the_current_set_up() -> None:
     assert traces == {run.key() for run in applications.REPLAYED}
 
 
-def test_without_a_machine_claims_use_recorded_runs_and_say_so(
+def test_without_a_machine_claims_use_and_mention_recorded_runs(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, study: Study
 ) -> None:
     monkeypatch.setenv("SLEDSIM_MACHINE", str(tmp_path))

@@ -61,7 +61,7 @@ def sleds_of(value: Any) -> list[str]:
 
 @pytest.mark.parametrize(("system", "sleds"), SYSTEMS)
 @pytest.mark.parametrize("model", ["first-order", "decomposed"])
-def test_all_sleds_of_a_scenario_move_by_a_model(system: dict[str, Any], sleds: int, model: Motion) -> None:
+def test_motion_model_applies_to_all_sleds(system: dict[str, Any], sleds: int, model: Motion) -> None:
     before = {"workload": SCENARIO["workload"], "system": system}
     moved = moving(before, model)
     assert sleds_of(resolve(moved).values) == [model] * sleds
@@ -98,7 +98,7 @@ def test_views_of_a_study_share_runs_and_stop_together() -> None:
             slow.run(scenario(10))
 
 
-def test_an_experiment_moves_by_its_papers_model_unless_the_study_says_otherwise() -> None:
+def test_motion_model_is_that_of_the_paper_unless_the_study_overrides_it() -> None:
     turnaround = experiments()["schlosser2000.spring-turnaround"]
     with Study() as study:
         found, beside = turnaround(study), turnaround(study.under(TIME_OPTIMAL))

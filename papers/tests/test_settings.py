@@ -172,7 +172,7 @@ def without_trace(study: Study) -> Finding:
     return Finding(float(str(study.trace(next(iter(TRACES))))), "")
 
 
-def test_an_experiment_that_fails_with_a_setting_says_so(
+def test_failure_of_an_experiment_names_the_setting(
     sledsim_cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made_up = {"griffin1999.settle-time": failing_for_large_bits, "griffin1999.seek-max": without_trace}
