@@ -1,4 +1,4 @@
-"""What tests of C share: the library as `make lib` puts it together, programs linked with it, and compiled policies."""
+"""Helpers of the C tests: the library as built by `make lib`, programs linked with it, and compiled policies."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Library:
         return [*self.flags("--libs"), f"-Wl,-rpath,{self.lib}"]
 
     def flags(self, *wanted: str) -> list[str]:
-        """Return what pkg-config says of it."""
+        """Return the output of pkg-config for the library."""
         tool = shutil.which("pkg-config") or missing("no pkg-config")
         environment = os.environ | {"PKG_CONFIG_PATH": str(self.lib / "pkgconfig")}
         done = subprocess.run([tool, *wanted, "sledsim"], check=True, capture_output=True, text=True, env=environment)
@@ -71,7 +71,7 @@ class Library:
 def make_library(prefix: Path) -> Library:
     """Build the library as the tests of the core have built the simulator."""
     command = ["make", "lib", "PROFILE=test", f"PREFIX={prefix}"]
-    # What `make test` hands down is for itself.
+    # Variables that `make test` passes on do not apply here.
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -85,7 +85,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
 
 
 def run(program: Path, *arguments: str | Path, given: str = "", under: Sequence[str] = ()) -> str:
-    """Run a program that ends well; return what it prints."""
+    """Run a program that must succeed; return its output."""
     command = [*under, str(program), *map(str, arguments)]
     done = subprocess.run(command, input=given, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"

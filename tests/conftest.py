@@ -1,4 +1,4 @@
-"""What the tests of the package share: small scenarios, a small trace, and the command line."""
+"""Fixtures of the package tests: small scenarios, a small trace, and the command line."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def missing(what: str) -> NoReturn:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command left behind."""
+    """Exit status and output of a command."""
 
     status: int
     out: str
@@ -131,7 +131,7 @@ class Outcome:
 
 @pytest.fixture
 def sledsim_command() -> Callable[..., Outcome]:
-    """Return a function that runs the command line in a process of its own."""
+    """Return a function that runs the command line in a new process."""
 
     def call(*arguments: str | Path, given: str = "") -> Outcome:
         command = [sys.executable, "-c", "from sledsim.cli import main; main()", *map(str, arguments)]
@@ -213,7 +213,7 @@ def machine(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def emulated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Return what puts a script in the place of QEMU, which says and sends what it is told to."""
+    """Return a function that installs a script in place of QEMU with the given output and messages."""
     from stand_in import emulator_in
 
     def put(archive: bytes, **what: Any) -> None:

@@ -15,7 +15,7 @@ TABLES: dict[str, Any] = {
 
 
 def enclosure(spares: int, strategy: str = "none", time: str = "1 week", **keys: Any) -> Description:
-    """Return hong2006's enclosure with so many spares; further keys are those of its table."""
+    """Return the enclosure of hong2006 with a number of spares and further keys of its table."""
     repair = {} if strategy == "none" else {"strategy": strategy, strategy: time}
     return Description.load(TABLES | {"enclosure": TABLES["enclosure"] | {"spares": spares} | keys, "repair": repair})
 

@@ -1,4 +1,4 @@
-"""What the metamorphic checks share: random scenarios with a trace of round times, their logs, and changes of scale."""
+"""Helpers of the metamorphic checks: random scenarios with traces of round times, their logs, and scaling."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RANGES = [
     pytest.param(range(40), id="quick"),
     pytest.param(range(40, 200), id="200", marks=pytest.mark.slow),
 ]
-#: Room in which all requests of a trace lie, blocks: every catalogue device, and every part of one, has so much.
+#: Addresses of a trace are below this number of blocks; every catalogue device and every part of one is larger.
 REACH = 16_000
 #: A device of which every time is round.
 CONSTANT: Table = {"name": "simpledisk-constant", "access_ms": 0.5}
@@ -60,7 +60,7 @@ class Scene(random_scenarios.Factory):
         return path
 
     def sound(self, make: Callable[[], Table]) -> Table:
-        """Draw systems until one is accepted: what is drawn key by key may be at odds with itself."""
+        """Draw systems until one is accepted: keys drawn one by one may contradict each other."""
         while True:
             system = make()
             try:
@@ -94,7 +94,7 @@ def by_number(result: sledsim.Result) -> Log:
 
 
 def scenes(numbers: range, folder: Path) -> Iterator[Scene]:
-    """Yield what scenarios of these numbers are drawn by."""
+    """Yield the scenes of these numbers, which draw random scenarios."""
     return (Scene(number, folder) for number in numbers)
 
 
@@ -106,7 +106,7 @@ def resolved(document: Table) -> Table:
         raise AssertionError(f"{document}: {error}") from error
 
 
-#: How the value of a key changes where all times are so many times as long, by the end of its name: a power of that.
+#: How a key scales with time, by the suffix of its name: the exponent of the factor.
 TIMES = {
     "_ms": 1, "_us": 1, "_s": 1, "_ns": 1, "ms_per_block": 1, "mb_per_s": -1, "rate_per_s": -1, "_kbit_s": -1,
     "_m_s2": -2, "_hz": -1, "_rpm": -1,
@@ -114,14 +114,14 @@ TIMES = {
 
 
 def slower(value: Any, factor: float, power: int = 0, key: str = "") -> Any:
-    """Return a resolved scenario, or a part of one, in which everything takes so many times as long.
+    """Return a resolved scenario, or a part of one, in which all times are multiplied by a factor.
 
-    Every key says in its name what it is measured in; a distribution or a curve of such a key is one of it.
+    The suffix of a key is its unit; a distribution or curve of such a key has the same unit.
 
     Parameters
     ----------
     value
-        What stands there.
+        The value to scale.
     factor
         How many times as long.
     power
@@ -147,7 +147,7 @@ def slower(value: Any, factor: float, power: int = 0, key: str = "") -> Any:
 
 
 def powers_scaled(value: Any, factor: float, key: str = "") -> Any:
-    """Return a scenario, or a part of one, in which everything draws so many times the power."""
+    """Return a scenario, or a part of one, in which all powers are multiplied by a factor."""
     if isinstance(value, dict):
         return {name: powers_scaled(each, factor, name) for name, each in value.items()}
     if isinstance(value, list):

@@ -1,7 +1,7 @@
-"""A client of the protocol of network block devices, as small as it goes, and a program that writes until it is killed.
+"""A minimal client of the network block device protocol, and a program that writes until it is killed.
 
 The program takes a socket and a seed. Before it asks for a write it prints its block and the seed of its data, and
-once that is answered its cookie: what it was told is known of a client that is killed, too.
+once that is answered its cookie. So the acknowledged writes of a killed client are known, too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ OPTION_MAGIC = 0x49484156454F5054
 READ, WRITE, DISCONNECT, FLUSH, TRIM, ZEROES = 0, 1, 2, 3, 4, 6
 FUA = 1
 INVALID, NO_SPACE, IO = 22, 28, 5
-#: What the program writes: so many blocks of so many bytes.
+#: The program writes this number of blocks of this size.
 BLOCKS, BLOCK_BYTES = 64, 4096
 
 
@@ -89,7 +89,7 @@ class Client:
 
 
 def data_of(seed: int) -> bytes:
-    """Return what a block is filled with."""
+    """Return the content of a block."""
     return Random(seed).randbytes(BLOCK_BYTES)
 
 
@@ -114,6 +114,6 @@ def write_without_end(path: Path, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    # Where the server is killed the connection ends.
+    # The connection ends when the server is killed.
     with suppress(EOFError, ConnectionError):
         write_without_end(Path(sys.argv[1]), int(sys.argv[2]))

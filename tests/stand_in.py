@@ -1,4 +1,4 @@
-"""What stands in for a machine in virtual time and for its emulator: files of no meaning, and a script of a shell."""
+"""Stand-ins for a machine in virtual time and for its emulator: dummy files and a shell script."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sledsim.machine.programs import PROGRAMS
 if TYPE_CHECKING:
     from pathlib import Path
 
-#: What a guest notes, µs and ns of its own clock, which began at 1,000,000,000 ns for the device.
+#: Notes of a guest, µs and ns of its own clock, which is 1,000,000,000 ns behind that of the device.
 NOTES = """start_us=9
 start_kernel_ns=500
 start_program_usage_usec=10
@@ -31,7 +31,7 @@ synced_us=1710000
 synced_disk=2 0 16 3 1 0 8 2 0 0 0
 served=0
 """
-#: The beginning of the device's clock, a read of the mount, a read and a write of the program, and what follows it.
+#: Start of the device clock, a read of the mount, a read and a write of the program, and later requests.
 TRACE = """t_ns,device,offset_bytes,bytes,op,due_ns,sent_ns,response_ns
 0,0,0,0,F,0,0,0
 1000,0,0,4096,R,1001000,1001000,1000000
@@ -92,7 +92,7 @@ def machine_in(folder: Path) -> Path:
 
 
 def emulator_in(folder: Path, archive: bytes, console: str = "", status: int = 0, seconds: float = 0) -> None:
-    """Make a script in the place of QEMU, which says and sends what it is told to."""
+    """Install a script in place of QEMU with the given output and messages."""
     folder.mkdir(exist_ok=True)
     (folder / "sent").write_bytes(archive)
     (folder / "console").write_text(console)

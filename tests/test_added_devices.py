@@ -26,7 +26,7 @@ STILL = 'base = "g2"\nsettle_constants = 0\n'
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder with a device and a workload; what is set for it is undone."""
+    """Return a folder with a device and a workload, and reset the search path afterwards."""
     monkeypatch.setenv("SLEDSIM_CATALOG", "")
     own = tmp_path / "own"
     for kind, name, text in (
@@ -102,7 +102,7 @@ def test_exported_device_equals_its_base(sledsim_cli: Callable[..., Outcome], tm
     path = tmp_path / "mine.toml"
     base = sledsim.Device(name).parameters
     assert device(path, written).parameters == {**base, "name": str(path)}
-    # With every comment opened each value stands in the file itself, and is the same.
+    # With every comment uncommented, all values are in the file itself and unchanged.
     opened = re.sub(r"^# (?!A new device)", "", written, flags=re.MULTILINE)
     assert device(path, opened).parameters == {**base, "name": str(path)}
     assert set(base) >= set(re.findall(r"^(\w+) = ", opened.partition("[values]")[2], flags=re.MULTILINE))
@@ -121,7 +121,7 @@ def test_every_fault_of_a_device_file_has_its_line(use: Callable[[str], object],
     found = {(fault.path, fault.line, fault.suggestion) for fault in raised.value.faults}
     assert found == {("titel", 3, "title"), ("values.access_ms.sorce", 7, "source"), ("notes", 8, None)}
     assert {fault.file for fault in raised.value.faults} == {str(path)}
-    # What is wrong with a value stands where the value does, also on top of a base.
+    # An error of a value has the line of the value, also above a base.
     path.write_text('base = "g2"\nsettle_constants = 0\n[values]\nbit_nm = {value = -5}\n')
     with pytest.raises(ScenarioError) as raised:
         use(str(path))
@@ -184,7 +184,7 @@ def test_typed_paths_are_relative_to_the_working_folder(
     assert json.loads(result.out)["scenario"]["system"]["device"]["settle_constants"] == 0.0
     found = sledsim.run(scenario_file, overrides={"device": "mine.toml", "run.requests": 100})
     assert found["device"]["name"] == str(here / "mine.toml")
-    # What is not here is that of the scenario's folder.
+    # A file that is not here is looked up in the folder of the scenario.
     (here / "mine.toml").rename(tmp_path / "mine.toml")
     assert sledsim_cli(*asked).status == 0
     (tmp_path / "mine.toml").unlink()

@@ -1,4 +1,4 @@
-"""What functions are given that they can't take: refused in Sledsim's words, by the name of the argument."""
+"""Invalid arguments of functions: errors name the argument."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ NO_PATH: list[Any] = [NAN, b"x", NONE, [1]]
 NO_LIST: list[Any] = [NAN, b"x", OTHER]
 ONE: Any = np.int64(1)
 
-#: Of each call: the argument that is wrong, and what it may be.
+#: For each call: the wrong argument, and the allowed values.
 CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("strategy", lambda: reliability.failures_tolerated(1, 2, OTHER)),
     ("strategy", lambda: reliability.failures_tolerated(1, 2, NONE)),
@@ -184,7 +184,7 @@ def test_evaluations_and_results(tmp_path: Path) -> None:
     assert "with" in refused("", lambda: evaluation.evaluate([{"seed": 1}]))
     with evaluation:
         refused("points", lambda: evaluation.evaluate([FIVE]))
-        # A value that no scenario can have is told by its run.
+        # A value that is invalid in every scenario is reported by its run.
         [[found]] = evaluation.evaluate([{"seed": FAR}])
         assert found.error is not None
     sweep.run(sweep.Sweep(SCENARIO, {"seed": [1, 2]}, name="a"), tmp_path / "st")

@@ -1,4 +1,4 @@
-"""What is wrong with the input is said in one message, with exit status 2, and never with a traceback."""
+"""Invalid input gives one message and exit status 2, never a traceback."""
 
 from __future__ import annotations
 
@@ -293,7 +293,7 @@ def nested(depth: int) -> list[Any]:
     return found
 
 
-#: What Python has and no document can hold.
+#: Python values that no document can contain.
 UNHELD: list[Any] = [
     *(10**5000, -(10**400), float("inf"), float("nan"), "\ud800", nested(5000), {"a": nested(5000)}, date(2026, 1, 1)),
     *(object(), 1j, {1: 2}),

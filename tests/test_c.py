@@ -21,7 +21,7 @@ __all__ = ["library"]
 
 CODE = ROOT / "crates" / "sledsim-c" / "src"
 
-# What a type of Rust is in C, but for const, which tells the compiler and not the linker.
+# C types of Rust types, except for const, which only matters to the compiler.
 TYPES = {
     "*const c_char": "char *",
     "*const *const c_char": "char **",
@@ -60,7 +60,7 @@ def text_of(header: str) -> str:
 
 
 def declared() -> dict[str, tuple[str, list[str]]]:
-    """Return the functions of the headers: what each returns, and what it takes."""
+    """Return the functions of the headers with their return and parameter types."""
     found = {}
     for header in ("sledsim.h", "disksim_interface.h", "disksim_rand48.h"):
         text = re.sub(r"typedef\b[^;{]*;|^struct \w+;$", "", text_of(header), flags=re.MULTILINE)
@@ -106,9 +106,9 @@ def test_structures_and_codes_match_the_library() -> None:
 
 
 def under_valgrind() -> list[str]:
-    """Return what watches every access to memory, and what is left at the end."""
+    """Return the valgrind command that checks every memory access and leaks."""
     tool = shutil.which("valgrind") or missing("no valgrind")
-    # What `libm` rounds by is written in assembler, of which valgrind takes the answers for undefined.
+    # Rounding in `libm` is written in assembler; valgrind takes its results for undefined.
     options = ["--undef-value-errors=no", "--leak-check=full", "--errors-for-leak-kinds=definite"]
     return [tool, "--quiet", "--error-exitcode=9", *options]
 
@@ -125,7 +125,7 @@ def test_session_as_the_storage_of_another_simulator(library: Library, tmp_path:
     shown = run(library.build(EXAMPLES / "coupled.cpp", tmp_path))
     found = re.fullmatch(r"(\d+) reads in 10 s, ([\d.]+) ms each\n", shown)
     assert found
-    # Sixteen users who think for 5 ms: Little's law.
+    # Sixteen users with a think time of 5 ms: Little's law.
     assert int(found[1]) == pytest.approx(16 * 10_000 / (float(found[2]) + 5), rel=0.01)
 
 
@@ -305,7 +305,7 @@ def test_programs_of_the_page_run(library: Library, tmp_path: Path) -> None:
         source = tmp_path / f"{name[1]}.cpp"
         source.write_text(block + program)
         shown[name[1]] = run(library.build(source, tmp_path, f"-I{SOURCES / 'stand_ins'}"))
-    # Whatever simulator asks, the device answers alike.
+    # The device gives the same answers to every simulator.
     assert len(shown["gem5"].splitlines()) == 50
     assert set(shown.values()) == {shown["gem5"]}
 
@@ -323,7 +323,7 @@ def test_random_calls_cover_every_function() -> None:
     assert set(declared) <= set(called)
 
 
-#: What random calls of one thread, in so few sessions, can't bring about.
+#: Errors that random calls of one thread with few sessions cannot cause.
 SELDOM = {"SLEDSIM_BUSY", "SLEDSIM_FULL", "SLEDSIM_RULE", "SLEDSIM_DEFECT"}
 
 

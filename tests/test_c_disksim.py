@@ -129,7 +129,7 @@ def test_overrides_of_the_call_take_precedence_over_files(library: Library, tmp_
 
 
 def test_requests_can_be_submitted_from_the_callback(library: Library, tmp_path: Path) -> None:
-    """The same requests at the same times give the same responses in a run, where nobody is called back."""
+    """The same requests at the same times give the same responses in a run without callbacks."""
     parameters = reference("drives/atlas10k/atlas10k.parv")
     program = library.build(SOURCES / "disksim_closed.cpp", tmp_path)
     rows = [row.split() for row in run(program, parameters, tmp_path / "out", "400").splitlines()]

@@ -1,4 +1,4 @@
-"""Caches of a disk for the same money: what is bought, where the curves cross, and what is refused."""
+"""Caches of a disk for equal cost: sizes, crossover points and refused input."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_cache_cost_of_a_trace(sledsim_cli: Callable[..., Outcome], trace_file: 
 
 
 @pytest.mark.slow
-def test_the_page_shows_what_the_command_prints(sledsim_cli: Callable[..., Outcome]) -> None:
+def test_the_page_has_the_output_of_the_command(sledsim_cli: Callable[..., Outcome]) -> None:
     page = (ROOT / "docs" / "how-to" / "cost.md").read_text()
     command = next(line for line in page.splitlines() if line.startswith("sledsim cost "))
     arguments = shlex.split(command)[1:]

@@ -152,7 +152,7 @@ def test_peak_bandwidth_matches_the_papers(name: str, peak_mb_per_s: float) -> N
 
 
 def device_option(schema: dict[str, Any], mechanism: str) -> dict[str, Any]:
-    """Return what the scenario's schema says of a kind of device."""
+    """Return the scenario schema of a kind of device."""
     for option in schema["$defs"]["DeviceSpec"]["anyOf"]:
         if option["properties"]["mechanism"]["const"] == mechanism:
             found: dict[str, Any] = option
@@ -187,7 +187,7 @@ def test_keys_units_and_types_match_the_schema(name: str) -> None:
 
 
 def agrees(given: Any, resolved: Any) -> bool:
-    """Whether a resolved value is the given one, but for what defaults add to tables."""
+    """Return true if a resolved value equals the given one, apart from defaults of tables."""
     if isinstance(given, dict):
         return all(agrees(each, resolved[key]) for key, each in given.items())
     if isinstance(given, list):

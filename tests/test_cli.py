@@ -1,4 +1,4 @@
-"""The command line: what each command prints, writes and leaves as its exit status."""
+"""The command line: output, files and exit status of each command."""
 
 from __future__ import annotations
 
@@ -342,7 +342,7 @@ def test_a_file_that_is_read_is_not_overwritten(
     assert {each: each.read_bytes() for each in tmp_path.iterdir()} == before
     assert sledsim_cli("replay", "tr.csv", "--device", "g2", "--log", "other.csv").status == 0
     assert sledsim_cli("replay", "tr.csv", "--device", "mine.json", "--plot", "other.json").status == 0
-    # What an earlier run has written is its own to write over.
+    # A file written by an earlier run may be overwritten.
     assert sledsim_cli("replay", "tr.csv", "--device", "g2", "--log", "other.csv").status == 0
 
 

@@ -67,7 +67,7 @@ int64_t aged(const struct sledsim_pending *pending) {
     return best;
 }
 
-/* Counts what it hears of: arrivals less completions are what is pending, and what is under way. */
+/* Counts its calls: arrivals minus completions are the pending and active requests. */
 struct counts { uint64_t there, reads; };
 
 void arrived(const struct sledsim_request *request) {
@@ -193,7 +193,7 @@ def picks(row: str, folder: Path) -> bytes:
 
 
 def test_changed_libraries_are_reloaded(tmp_path: Path) -> None:
-    # Both the code and the hash are of what stands there now, however often that changes, and to what.
+    # Code and hash are those of the current file after each change.
     first = picks("pending->count - pending->count", tmp_path)
     last = picks("pending->count - 1", tmp_path)
     assert first == log_of(SYSTEMS[0], "fcfs") != last
@@ -203,7 +203,7 @@ def test_changed_libraries_are_reloaded(tmp_path: Path) -> None:
     done = sledsim.run({**SCENARIO, "system": {"device": "g2", "scheduler": own}})
     said = done.summary["scenario"]["system"]["scheduler"]
     assert said["source"] == hashlib.sha256((tmp_path / "libmine.so").read_bytes()).hexdigest()
-    # Nothing is left of what that took.
+    # No temporary copies remain.
     assert not list(Path(tempfile.gettempdir()).glob(f"sledsim-policy-{os.getpid()}-*"))
 
 

@@ -1,4 +1,4 @@
-"""Intervals of confidence against SciPy, and what they need."""
+"""Confidence intervals: comparison with SciPy and requirements."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ int64_t choosy(const struct sledsim_cache *event) {
 
 int64_t wrong(const struct sledsim_cache *event) { return event->what == SLEDSIM_VICTIM ? (int64_t)event->slots : 0; }
 """
-#: What each needs: the four lists, of which a ghost list has a slot's room each.
+#: State of each policy: the four lists; each ghost list has one entry per slot.
 ROOM: dict[str, Any] = {"state_bytes": 40, "slot_bytes": 32}
 
 CLASSES = """
@@ -222,7 +222,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder with policies, which is the working folder."""
     shutil.copy(ROOT / "examples" / "custom_caches.py", tmp_path)
     (tmp_path / "mine.py").write_text(CLASSES)
@@ -260,7 +260,9 @@ def log_of(system: dict[str, Any], policy: object) -> bytes:
 
 @pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize(("name", "listed"), [("Lru", "lru"), ("Arc", "arc")])
-def test_a_rewritten_policy_gives_the_same_log(here: Path, library: Path, system: str, name: str, listed: str) -> None:
+def test_a_rewritten_policy_gives_the_same_log(
+    folder: Path, library: Path, system: str, name: str, listed: str
+) -> None:
     expected = log_of(SYSTEMS[system], listed)
     assert log_of(SYSTEMS[system], f"custom_caches:{name}") == expected
     assert log_of(SYSTEMS[system], {"library": str(library), "symbol": listed, **ROOM}) == expected
@@ -268,9 +270,9 @@ def test_a_rewritten_policy_gives_the_same_log(here: Path, library: Path, system
 
 
 @pytest.fixture
-def trace(here: Path, sledsim_cli: Callable[..., Outcome]) -> Path:
+def trace(folder: Path, sledsim_cli: Callable[..., Outcome]) -> Path:
     assert sledsim_cli("example", "my-trace.gz").status == 0
-    return here / "my-trace.gz"
+    return folder / "my-trace.gz"
 
 
 def test_hit_ratios_equal_those_of_the_built_in_policy(trace: Path, library: Path) -> None:
@@ -306,14 +308,14 @@ def count(result: sledsim.Result, name: str) -> float:
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_refused_lines_bypass_the_cache(here: Path, library: Path, system: str) -> None:
+def test_refused_lines_bypass_the_cache(folder: Path, library: Path, system: str) -> None:
     none = {"library": str(library), "symbol": "choosy", "one": 1, **ROOM}
     found = ran(SYSTEMS[system], none)
     assert found.requests.completed == 1200
     assert count(found, "read_hits") == count(found, "write_hits") == 0
     second, all_ = ran(SYSTEMS[system], "mine:Second"), ran(SYSTEMS[system], "lru")
     assert 0 < count(second, "read_hits") != count(all_, "read_hits")
-    # What was acknowledged is there after power cuts, whether it came in or not.
+    # Acknowledged data survives power cuts, admitted to the cache or not.
     cut = {"seed": 5, "workload": WORKLOAD, "run": {"requests": 400, "power_cuts": {"random": 2}}}
     for policy in (none, "mine:Second", "custom_caches:Arc"):
         survived = sledsim.run({**cut, "system": {**SYSTEMS[system], "policy": policy}}, check=True)
@@ -333,7 +335,7 @@ def test_refused_lines_bypass_the_cache(here: Path, library: Path, system: str) 
         ("Bare", "mine:Bare.admitted raised NotImplementedError: Bare has no method admitted"),
     ],
 )
-def test_policy_failures_end_the_run(here: Path, trace: Path, name: str, says: str) -> None:
+def test_policy_failures_end_the_run(folder: Path, trace: Path, name: str, says: str) -> None:
     with pytest.raises(RunError) as raised:
         ran(SYSTEMS["through"], f"mine:{name}")
     assert says in str(raised.value)
@@ -347,8 +349,8 @@ def test_policy_failures_end_the_run(here: Path, trace: Path, name: str, says: s
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_failure_of_the_constructor_has_no_key(here: Path, trace: Path, system: str) -> None:
-    (here / "late.py").write_text(
+def test_failure_of_the_constructor_has_no_key(folder: Path, trace: Path, system: str) -> None:
+    (folder / "late.py").write_text(
         "from custom_caches import Lru\nclass Late(Lru):\n    def started(self, slots):\n        assert slots < 0\n"
     )
     with pytest.raises(RunError) as raised:
@@ -359,8 +361,8 @@ def test_failure_of_the_constructor_has_no_key(here: Path, trace: Path, system: 
         sledsim.studies.hit_ratio(trace, "late:Late", 300)
 
 
-def test_policy_errors_include_the_request(here: Path) -> None:
-    """Also where it is asked again, for a request that had to wait for room or for others."""
+def test_policy_errors_include_the_request(folder: Path) -> None:
+    """Also when the policy is called again for a request that waited for space or other requests."""
     workload = {**WORKLOAD, "arrival": {"kind": "poisson", "rate_per_s": 5000.0}}
     few = {"back": 8 * 4096, "through": 8 * 4096}
     later = 0
@@ -386,7 +388,7 @@ def test_invalid_victim_of_a_compiled_policy_ends_the_run(library: Path) -> None
         ran(SYSTEMS["through"], {"library": str(library), "symbol": "wrong"})
 
 
-def test_repeated_choice_of_a_pinned_line_ends_the_run(here: Path) -> None:
+def test_repeated_choice_of_a_pinned_line_ends_the_run(folder: Path) -> None:
     with pytest.raises(RunError, match="mine:Insists chose slot 0 of 400, which can't be evicted, a second time"):
         ran(SYSTEMS["back"], "mine:Insists")
 
@@ -402,15 +404,15 @@ def test_repeated_choice_of_a_pinned_line_ends_the_run(here: Path) -> None:
         ({"library": "libmine.so", "symbol": "lru", "positioning": False}, "system.policy", "lib"),
     ],
 )
-def test_errors_have_the_path_of_the_key(here: Path, policy: object, path: str, says: str) -> None:
-    shutil.copy(ROOT / "examples" / "custom_schedulers.py", here)
+def test_errors_have_the_path_of_the_key(folder: Path, policy: object, path: str, says: str) -> None:
+    shutil.copy(ROOT / "examples" / "custom_schedulers.py", folder)
     with pytest.raises(ScenarioError) as raised:
         ran(SYSTEMS["back"], policy)
     assert str(raised.value.path).startswith(path)
     assert says in str(raised.value)
 
 
-def test_cache_policies_are_refused_as_schedulers(here: Path) -> None:
+def test_cache_policies_are_refused_as_schedulers(folder: Path) -> None:
     with pytest.raises(ScenarioError, match=r"no class made from sledsim\.schedulers\.Policy"):
         sledsim.run({"workload": WORKLOAD, "system": {"device": "g2", "scheduler": "custom_caches:Lru"}})
 
@@ -421,9 +423,9 @@ def test_keys_of_another_role_are_refused(library: Path) -> None:
     assert raised.value.path == "system.policy.positioning"
 
 
-def test_policies_can_be_set_swept_and_named(here: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+def test_policies_can_be_set_swept_and_named(folder: Path, sledsim_cli: Callable[..., Outcome]) -> None:
     base = {"workload": WORKLOAD, "system": SYSTEMS["back"], "run": {"requests": 1200}}
-    (here / "cached.json").write_text(json.dumps(base))
+    (folder / "cached.json").write_text(json.dumps(base))
     result = sledsim_cli(
         "run", "cached.json", "--set", "system.policy=mine:Second", "--set", "policy.times=3", "--json"
     )
@@ -432,13 +434,15 @@ def test_policies_can_be_set_swept_and_named(here: Path, sledsim_cli: Callable[.
     assert policy["python"] == "mine:Second"
     assert policy["parameters"] == {"times": 3}
     assert len(policy["source"]) == 64
-    report = run(Sweep(base, {"system.policy": ["lru", "custom_caches:Lru", "custom_caches:Arc"]}), here / "s.sweep")
+    report = run(Sweep(base, {"system.policy": ["lru", "custom_caches:Lru", "custom_caches:Arc"]}), folder / "s.sweep")
     assert report.done == 3
-    means = [row["metrics"]["response.mean_ms"]["mean"] for row in results(here / "s.sweep").rows(["response.mean_ms"])]
+    means = [
+        row["metrics"]["response.mean_ms"]["mean"] for row in results(folder / "s.sweep").rows(["response.mean_ms"])
+    ]
     assert means[0] == means[1] != means[2]
 
 
-def test_sessions_continue_from_a_snapshot(here: Path) -> None:
+def test_sessions_continue_from_a_snapshot(folder: Path) -> None:
     session = sledsim.Session({**SYSTEMS["back"], "policy": "custom_caches:Arc"})
     for number in range(900):
         session.submit(number * 7919 % 40_000 * 8, 8, read=number % 3 > 0)
@@ -454,12 +458,12 @@ def test_sessions_continue_from_a_snapshot(here: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["lru", "s3-fifo", "custom_caches:Lru", "custom_caches:Arc", "mine:Second"])
-def test_valid_policies_pass_the_contract_check(here: Path, name: str) -> None:
+def test_valid_policies_pass_the_contract_check(folder: Path, name: str) -> None:
     found = sledsim.runs.check_policy(name, "replacement")
     assert found.passed, found
 
 
-def test_contract_violations_are_named(here: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+def test_contract_violations_are_named(folder: Path, sledsim_cli: Callable[..., Outcome]) -> None:
     result = sledsim_cli("plugin-check", "mine:Raises", "--role", "replacement")
     assert result.status == 2
     assert "serves each request once: a cache that writes back" in result.err

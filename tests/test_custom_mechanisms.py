@@ -45,7 +45,7 @@ WORKLOADS: dict[str, dict[str, Any]] = {
     "bursts": {"arrival": {"kind": "poisson", "rate_per_s": 8000.0}, "read_fraction": 0.5},
     "closed": {"arrival": {"kind": "closed", "outstanding": 24}, "read_fraction": 0.7},
 }
-#: What a drive may do with a device.
+#: The operations of a drive on a device.
 DRIVES: dict[str, dict[str, Any]] = {
     "fcfs": {"scheduler": "fcfs"},
     "sptf": {"scheduler": "sptf"},
@@ -247,7 +247,7 @@ def test_a_mechanism_that_fails_ends_the_run(folder: Path, what: str, says: str,
     mine = write(folder, FAILS.format(what=what, positioning=method == "positioning_ns"))
     workload = {"arrival": {"kind": "constant", "rate_per_s": 10.0}}
     with pytest.raises(sledsim.RunError) as caught:
-        # Whoever watches asks for positioning times before the request is served.
+        # An observer queries positioning times before the request is served.
         sledsim.run({**scenario_with({"python": mine}, scheduler), "workload": workload}, log=True)
     error = caught.value
     assert (error.kind, error.path) == ("policy", "system.device")

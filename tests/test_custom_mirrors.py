@@ -63,7 +63,7 @@ int64_t nearest(const struct sledsim_copies *copies) {
     return least(copies, cost);
 }
 
-/* Counts what it hears of, by member. */
+/* Counts its calls by member. */
 void arrived(const struct sledsim_access *access) { ((uint64_t *)access->state)[access->member]++; }
 void completed(const struct sledsim_access *access) { ((uint64_t *)access->state)[access->member]--; }
 
@@ -141,7 +141,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder with policies, which is the working folder."""
     shutil.copy(ROOT / "examples" / "custom_mirrors.py", tmp_path)
     (tmp_path / "mine.py").write_text(CLASSES)
@@ -166,7 +166,7 @@ def log_of(read: object, name: str) -> bytes:
 
 @pytest.mark.parametrize("name", SYSTEMS)
 @pytest.mark.parametrize("read", CLASSES_OF)
-def test_a_rewritten_choice_gives_the_same_log(read: str, name: str, here: Path, library: Path) -> None:
+def test_a_rewritten_choice_gives_the_same_log(read: str, name: str, folder: Path, library: Path) -> None:
     expected = log_of(read, name)
     assert log_of({"python": f"custom_mirrors:{CLASSES_OF[read]}"}, name) == expected
     symbol = read.replace("-", "_")
@@ -176,8 +176,8 @@ def test_a_rewritten_choice_gives_the_same_log(read: str, name: str, here: Path,
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_hooks_are_called_for_every_access(name: str, here: Path, library: Path) -> None:
-    # A power cut ends what is under way, and says nothing.
+def test_hooks_are_called_for_every_access(name: str, folder: Path, library: Path) -> None:
+    # A power cut ends outstanding requests without calling the hook.
     scenario = {**scenario_with({"python": "mine:Mine"}, name), "run": {"requests": 300}}
     assert sledsim.run(scenario, check=True).complete
     hooks = {"arrived": "arrived", "completed": "completed", "state_bytes": 64, "seven": 7}
@@ -185,7 +185,7 @@ def test_hooks_are_called_for_every_access(name: str, here: Path, library: Path)
     assert sledsim.run(scenario, check=True).complete
 
 
-def test_every_output_names_it_with_the_hash_of_its_source(here: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+def test_every_output_names_it_with_the_hash_of_its_source(folder: Path, sledsim_cli: Callable[..., Outcome]) -> None:
     scenario = scenario_with({"python": "mine:Mine", "row": 1})
     result = sledsim.run(scenario)
     own = result.summary["scenario"]["system"]["read"]
@@ -193,7 +193,7 @@ def test_every_output_names_it_with_the_hash_of_its_source(here: Path, sledsim_c
     assert own["source"] == hashlib.sha256(Path("mine.py").read_bytes()).hexdigest()
     assert sledsim.run(result.summary["scenario"]).response == result.response
     assert sledsim.run(pickle.loads(pickle.dumps(sledsim.scenario.resolve(scenario)))).response == result.response
-    (here / "mirror.json").write_text(json.dumps(scenario_with("nearest")))
+    (folder / "mirror.json").write_text(json.dumps(scenario_with("nearest")))
     for sets in (
         ["system.read=mine:Mine", "system.read.row=1"],
         ["read.python=mine:Mine", "read.row=1"],
@@ -205,12 +205,14 @@ def test_every_output_names_it_with_the_hash_of_its_source(here: Path, sledsim_c
     both = sledsim.compare({"nearest": scenario_with("nearest"), "own": scenario_with("custom_mirrors:Nearest")})
     assert both.results["own"].response == both.results["nearest"].response
     axes = {"system.read": ["nearest", "custom_mirrors:Nearest", "round-robin"]}
-    assert run(Sweep(scenario_with("nearest"), axes), here / "s.sweep").done == 3
-    means = [row["metrics"]["response.mean_ms"]["mean"] for row in results(here / "s.sweep").rows(["response.mean_ms"])]
+    assert run(Sweep(scenario_with("nearest"), axes), folder / "s.sweep").done == 3
+    means = [
+        row["metrics"]["response.mean_ms"]["mean"] for row in results(folder / "s.sweep").rows(["response.mean_ms"])
+    ]
     assert means[0] == means[1] != means[2]
 
 
-def test_objective_tests_and_typed_scenarios_accept_it(here: Path) -> None:
+def test_objective_tests_and_typed_scenarios_accept_it(folder: Path) -> None:
     sampling: dict[str, Any] = {"requests": 200, "replications": 2}
     own, built_in = (
         sledsim.studies.specificity(scenario_with(read), **sampling).to_dict()
@@ -221,7 +223,7 @@ def test_objective_tests_and_typed_scenarios_accept_it(here: Path) -> None:
     assert sledsim.run(typed).response == sledsim.run(scenario_with("nearest")).response
 
 
-def test_sessions_continue_from_a_snapshot(here: Path) -> None:
+def test_sessions_continue_from_a_snapshot(folder: Path) -> None:
     def served(read: object) -> list[tuple[int, int]]:
         session = sledsim.Session({**SYSTEMS["sleds"], "read": read})
         for number in range(300):
@@ -246,8 +248,8 @@ def test_sessions_continue_from_a_snapshot(here: Path) -> None:
         ({"library": "libmine.so", "symbol": "wrong"}, r"wrong chose 3 of 3 copies, counted from 0"),
     ],
 )
-def test_policy_failure_ends_the_run(read: dict[str, Any], says: str, here: Path, library: Path) -> None:
-    shutil.copy(library, here)
+def test_policy_failure_ends_the_run(read: dict[str, Any], says: str, folder: Path, library: Path) -> None:
+    shutil.copy(library, folder)
     with pytest.raises(RunError, match=says) as caught:
         sledsim.run(scenario_with(read))
     error = caught.value
@@ -272,9 +274,9 @@ def test_policy_failure_ends_the_run(read: dict[str, Any], says: str, here: Path
         (7, "system.read", "one of round-robin"),
     ],
 )
-def test_errors_name_the_invalid_value(read: object, path: str, says: str, here: Path, library: Path) -> None:
-    shutil.copy(library, here)
-    shutil.copy(ROOT / "examples" / "custom_schedulers.py", here)
+def test_errors_name_the_invalid_value(read: object, path: str, says: str, folder: Path, library: Path) -> None:
+    shutil.copy(library, folder)
+    shutil.copy(ROOT / "examples" / "custom_schedulers.py", folder)
     with pytest.raises(ScenarioError) as caught:
         sledsim.scenario.resolve(scenario_with(read))
     assert caught.value.path == path
@@ -282,12 +284,12 @@ def test_errors_name_the_invalid_value(read: object, path: str, says: str, here:
 
 
 @pytest.mark.parametrize("name", ["shortest-queue", "custom_mirrors:RoundRobin", "custom_mirrors:Nearest"])
-def test_valid_plugins_pass_the_contract_check(name: str, here: Path) -> None:
+def test_valid_plugins_pass_the_contract_check(name: str, folder: Path) -> None:
     found = sledsim.runs.check_policy(name, "mirror")
     assert found.passed, found
 
 
-def test_contract_violations_are_named(here: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+def test_contract_violations_are_named(folder: Path, sledsim_cli: Callable[..., Outcome]) -> None:
     result = sledsim_cli("plugin-check", "mine:Mine", "--role", "mirror", "--parameter", "row=2")
     assert result.status == 2
     assert "serves each request once: disks" in result.err
@@ -296,9 +298,9 @@ def test_contract_violations_are_named(here: Path, sledsim_cli: Callable[..., Ou
     assert json.loads(result.out)["mirror"] == "nearest"
 
 
-def test_class_of_the_page_passes_the_contract_check(here: Path) -> None:
+def test_class_of_the_page_passes_the_contract_check(folder: Path) -> None:
     page = (ROOT / "docs" / "how-to" / "extend.md").read_text()
     [module] = [block for block in re.findall(r"```python\n(.+?)```", page, flags=re.DOTALL) if "NearAndFree" in block]
-    (here / "my_mirror.py").write_text(module)
+    (folder / "my_mirror.py").write_text(module)
     found = sledsim.runs.check_policy("my_mirror:NearAndFree", "mirror")
     assert found.passed, found

@@ -133,7 +133,7 @@ def test_a_policy_that_hangs_ends_the_run(folder: Path) -> None:
         sledsim.run(scenario_with({"python": mine}))
     assert "in pick" in (caught.value.traceback or "")
     assert caught.value.result.requests.completed > 10
-    # What was to end it comes no later.
+    # A timer of the ended call does not fire later.
     for _ in range(1000):
         sum(range(1000))
 

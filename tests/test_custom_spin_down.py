@@ -215,7 +215,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder with policies, which is the working folder."""
     shutil.copy(ROOT / "examples" / "custom_spin_down.py", tmp_path)
     (tmp_path / "mine.py").write_text(CLASSES)
@@ -238,7 +238,7 @@ def found_by(spin_down: object, name: str) -> tuple[bytes, object, object]:
 
 @pytest.mark.parametrize("name", DEVICES)
 @pytest.mark.parametrize("policy", REWRITTEN)
-def test_a_rewritten_policy_gives_the_same_log_and_energy(policy: str, name: str, here: Path, library: Path) -> None:
+def test_a_rewritten_policy_gives_the_same_log_and_energy(policy: str, name: str, folder: Path, library: Path) -> None:
     kind, given, numbers = REWRITTEN[policy]
     expected = found_by({"name": policy, **given}, name)
     assert found_by({"python": f"custom_spin_down:{kind}", **given}, name) == expected
@@ -247,18 +247,18 @@ def test_a_rewritten_policy_gives_the_same_log_and_energy(policy: str, name: str
 
 
 @pytest.mark.parametrize("name", DEVICES)
-def test_hooks_are_called_for_every_request_and_idle_period(name: str, here: Path) -> None:
+def test_hooks_are_called_for_every_request_and_idle_period(name: str, folder: Path) -> None:
     assert sledsim.run(scenario_with({"python": "mine:Mine", "answer": None}, name), check=True).complete
 
 
-def test_every_output_names_it_with_the_hash_of_its_source(here: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+def test_every_output_names_it_with_the_hash_of_its_source(folder: Path, sledsim_cli: Callable[..., Outcome]) -> None:
     scenario = scenario_with({"python": "custom_spin_down:Timeout", "after_ms": 2})
     result = sledsim.run(scenario)
     own = result.summary["scenario"]["system"]["spin_down"]
     assert (own["python"], own["parameters"]) == ("custom_spin_down:Timeout", {"after_ms": 2.0})
     assert own["source"] == hashlib.sha256(Path("custom_spin_down.py").read_bytes()).hexdigest()
     assert sledsim.run(result.summary["scenario"]).summary["energy"] == result.summary["energy"]
-    (here / "stops.json").write_text(json.dumps(scenario_with("never")))
+    (folder / "stops.json").write_text(json.dumps(scenario_with("never")))
     for sets in (
         ["spin_down.python=custom_spin_down:Timeout", "spin_down.after_ms=2"],
         ['spin_down={ python = "custom_spin_down:Timeout", after_ms = 2 }'],
@@ -269,18 +269,18 @@ def test_every_output_names_it_with_the_hash_of_its_source(here: Path, sledsim_c
     both = sledsim.compare({"built in": scenario_with({"name": "timeout", "after_ms": 2}), "own": scenario})
     assert both.results["own"].energy == both.results["built in"].energy
     axes = {"spin_down.after_ms": [1, 5]}
-    assert run(Sweep(scenario, axes), here / "s.sweep").done == 2
-    found = [row["metrics"]["energy.total_j"]["mean"] for row in results(here / "s.sweep").rows(["energy.total_j"])]
+    assert run(Sweep(scenario, axes), folder / "s.sweep").done == 2
+    found = [row["metrics"]["energy.total_j"]["mean"] for row in results(folder / "s.sweep").rows(["energy.total_j"])]
     listed = [sledsim.run(scenario_with({"name": "timeout", "after_ms": after_ms})) for after_ms in (1, 5)]
     assert found == [result.energy.total_j for result in listed]
 
 
-def test_comparisons_include_built_in_policies(here: Path) -> None:
+def test_comparisons_include_built_in_policies(folder: Path) -> None:
     found = sledsim.power(scenario_with("custom_spin_down:Adaptive"), policies=True)
     assert found["custom_spin_down:Adaptive"].energy == found["adaptive"].energy
 
 
-def test_objective_tests_accept_it(here: Path) -> None:
+def test_objective_tests_accept_it(folder: Path) -> None:
     sampling: dict[str, Any] = {"requests": 200, "replications": 2}
     own, built_in = (
         sledsim.studies.specificity(scenario_with(policy), **sampling).to_dict()
@@ -289,7 +289,7 @@ def test_objective_tests_accept_it(here: Path) -> None:
     assert own["decisive"] == built_in["decisive"]
 
 
-def test_sessions_continue_from_a_snapshot(here: Path) -> None:
+def test_sessions_continue_from_a_snapshot(folder: Path) -> None:
     def served(spin_down: object) -> list[tuple[int, int]]:
         session = sledsim.Session({"device": "g2", "spin_down": spin_down})
         for number in range(100):
@@ -314,13 +314,13 @@ def test_sessions_continue_from_a_snapshot(here: Path) -> None:
         ("AtOnce", r"no idea at all"),
     ],
 )
-def test_policy_failure_ends_the_run(policy: str, says: str, here: Path) -> None:
+def test_policy_failure_ends_the_run(policy: str, says: str, folder: Path) -> None:
     with pytest.raises(RunError, match=says) as caught:
         sledsim.run(scenario_with({"python": f"mine:{policy}", "after": 50}))
     error = caught.value
     assert (error.kind, error.path) == ("policy", "system.spin_down")
     assert error.at_s is not None
-    # Each is told of the request that it has been given; before the first there is none.
+    # The error has the request of the failed call; before the first request there is none.
     assert error.request == {"Deaf": 1, "AtOnce": None}.get(policy, 50)
     assert f"with {'no request' if policy == 'AtOnce' else f'request {error.request} ('}" in str(error)
     assert ("mine.py" in (error.traceback or "")) == ("returned" not in says)
@@ -339,15 +339,15 @@ def test_policy_failure_ends_the_run(policy: str, says: str, here: Path) -> None
         ({"library": "libmine.so", "symbol": "never", "arrived": "x"}, "system.spin_down.arrived", "not of a spin"),
     ],
 )
-def test_errors_name_the_invalid_value(policy: object, path: str, says: str, here: Path, library: Path) -> None:
-    shutil.copy(library, here)
+def test_errors_name_the_invalid_value(policy: object, path: str, says: str, folder: Path, library: Path) -> None:
+    shutil.copy(library, folder)
     with pytest.raises(ScenarioError) as caught:
         sledsim.scenario.resolve(scenario_with(policy))
     assert caught.value.path == path
     assert says in str(caught.value)
 
 
-def test_devices_without_idle_modes_refuse_it(here: Path) -> None:
+def test_devices_without_idle_modes_refuse_it(folder: Path) -> None:
     scenario = {**scenario_with("custom_spin_down:Never"), "system": {"device": "atlas10k", "spin_down": "mine:Mine"}}
     with pytest.raises(ScenarioError, match="no idle modes whose powers are known") as caught:
         sledsim.scenario.resolve(scenario)
@@ -355,12 +355,12 @@ def test_devices_without_idle_modes_refuse_it(here: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["adaptive", "offline", "custom_spin_down:Adaptive", "custom_spin_down:Immediate"])
-def test_valid_plugins_pass_the_contract_check(name: str, here: Path) -> None:
+def test_valid_plugins_pass_the_contract_check(name: str, folder: Path) -> None:
     found = sledsim.runs.check_policy(name, "spin-down")
     assert found.passed, found
 
 
-def test_contract_violations_are_named(here: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+def test_contract_violations_are_named(folder: Path, sledsim_cli: Callable[..., Outcome]) -> None:
     result = sledsim_cli("plugin-check", "mine:Raises", "--role", "spin-down", "--parameter", "after=99")
     assert result.status == 2
     assert "serves each request once: one sled" in result.err
@@ -370,9 +370,9 @@ def test_contract_violations_are_named(here: Path, sledsim_cli: Callable[..., Ou
     assert "another time" in rules["decides the same again"] or "beside it" in rules["decides the same again"]
 
 
-def test_class_of_the_page_passes_the_contract_check(here: Path) -> None:
+def test_class_of_the_page_passes_the_contract_check(folder: Path) -> None:
     page = (ROOT / "docs" / "how-to" / "extend.md").read_text()
     [module] = [block for block in re.findall(r"```python\n(.+?)```", page, flags=re.DOTALL) if "AsLast" in block]
-    (here / "my_stop.py").write_text(module)
+    (folder / "my_stop.py").write_text(module)
     found = sledsim.runs.check_policy("my_stop:AsLast", "spin-down")
     assert found.passed, found

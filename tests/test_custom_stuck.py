@@ -29,7 +29,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-#: A class of each role that waits, where in a system it is, and what is said.
+#: A blocking class of each role, its place in a system, and the expected message.
 WAITING = {
     "scheduler": ("schedulers:Policy", "pick(self, now_ns, pending)", {"device": "g2", "scheduler": "mine:Mine"}),
     "replacement": (

@@ -1,4 +1,4 @@
-"""From drawings to devices: what the papers print, relations against arithmetic of their own, what can't be made."""
+"""Devices from drawings: published figures, independent arithmetic, and impossible drawings."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Devices by themselves, and what the catalogue says of them."""
+"""Standalone devices and their catalogue data."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_devices_can_be_used_from_any_thread() -> None:
     alone = [device.positioning_ms(lbns) for device in devices]
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(lambda device: device.positioning_ms(lbns), devices * 4))
-        # The last one who knows of a device may be another thread too.
+        # The last reference to a device may be dropped by another thread.
         made = pool.submit(lambda: sledsim.devices.MemsStorage("g1")).result()
         assert pool.submit(made.seek_x_ms, 0.0, 10.0).result() == made.seek_x_ms(0.0, 10.0)
         del made

@@ -1,4 +1,4 @@
-"""What a device's methods are given: whatever is wrong is refused by the name of the argument, with what is allowed."""
+"""Arguments of device methods: errors name the wrong argument and the allowed values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DISK = sledsim.devices.DiskDrive("cheetah73")
 SIMPLE = sledsim.Device("simpledisk-constant")
 BLOCKS = MEMS.capacity_blocks
 
-#: What is no number, or none that can be: for every argument that is a number.
+#: Invalid numbers, for every numeric argument.
 NO_NUMBERS: list[Any] = [
     *(float("nan"), float("inf"), -float("inf"), 1e300, -1, 2**64, -(2**64), 2**70, 10**5000),
     *("one", b"1", None, 1j, {}, object(), [1, "a"], [1, [2, 3]], [None], [2**70], [float("nan")]),

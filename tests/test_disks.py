@@ -97,7 +97,7 @@ def test_service_includes_rotational_latency(drive: sledsim.devices.DiskDrive) -
     assert "energy_j" in sledsim.Device("g2").serve([0])
     waits = drive.positioning_ms([0, 0], at_ms=0.0)
     assert waits.shape == (2,)
-    # A revolution later the platters stand as before.
+    # A revolution later the platters are at the same angle.
     assert drive.positioning_ms(40, at_ms=10.0).item() == pytest.approx(drive.positioning_ms(40).item(), abs=1e-5)
 
 

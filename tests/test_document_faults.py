@@ -1,4 +1,4 @@
-"""What is wrong with documents: all of it at once, each fault with its path, file and line."""
+"""Errors in documents: all are reported at once, each with its path, file and line."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_axes_incompatible_with_the_scenario_are_named(tmp_path: Path) -> None:
     with pytest.raises(SledsimError, match=r"axis 'run.requests' = 5: ") as error:
         Sweep.load(path).check()
     fault = error.value.faults[0]
-    # The axis is to be put right: without it the scenario is as it should be.
+    # The axis has to be corrected: without it the scenario is valid.
     assert (fault.path, fault.file, fault.line) == ("scenario.run.warmup_requests", str(path), 1)
 
 
@@ -215,7 +215,7 @@ def test_values_outside_the_document_model_are_named_by_path() -> None:
         assert (error.value.kind, error.value.path) == ("wrong-type", "workload.arrival.rate_per_s")
 
 
-#: Documents with a fault of their own, and faults of the scenario and of what else they name; the paths of all of it.
+#: Documents with a fault, faults of the scenario and of other referenced files; the paths of all faults.
 NAMED = {
     "sweep": (
         'replicatons = 2\naxes.scheduler = ["fcfs", "sptff"]\naxes."run.requests" = { from = 9, to = 1, step = 1 }\n'
@@ -285,7 +285,7 @@ def test_device_files_start_from_the_document_that_names_them(tmp_path: Path) ->
         'mems = "own.toml"\nmems_bytes = "16 MiB"\nscenario = { workload = "tpcc-like", system = "atlas10k" }\n'
     )
     assert CostStudy.load(path).mems == str(tmp_path / "own.toml")
-    # What takes the place of a key is not told of the file.
+    # A fault of an overridden key is not reported.
     path.write_text(
         'mems = "nobody"\nmems_bytes = "1000 GB"\nscenario = { workload = "tpcc-like", system = "atlas10k" }\n'
     )

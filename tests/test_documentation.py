@@ -1,4 +1,4 @@
-"""The documentation: its links lead somewhere, its commands and programs run, and its site stands without a network."""
+"""The documentation: links have targets, commands and programs run, and the site works without a network."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 NOTEBOOKS = [path for path in PAGES if "file_format: mystnb" in path.read_text()]
-#: What makes the keys at the top of a scenario.
+#: Marks the generated list of keys at the top of a scenario.
 MARKED = "<!-- generated: scenario -->"
 
 
@@ -109,7 +109,7 @@ def scenario_keys() -> set[str]:
 
 
 def commands_of(path: Path, *kinds: str, of: tuple[str, ...] = ("sledsim ",)) -> list[str]:
-    """Return the commands of a page: those to be run as they are stand in blocks of ``sh``, others in ``text``."""
+    """Return the commands of a page: runnable ones are in blocks of ``sh``, others in ``text``."""
     text = path.read_text()
     found = re.findall(rf"^```(?:{'|'.join(kinds)})\n(.+?)^```", text, flags=re.DOTALL | re.MULTILINE)
     found += re.findall(r"^(?=!)((?:!sledsim .+\n)+)", text, flags=re.MULTILINE) if "text" in kinds else []
@@ -187,7 +187,7 @@ def test_the_page_on_documents_runs_and_has_every_kind_of_fault_and_attribute() 
 
 
 def run_notebook(path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a notebook as it is once it has run, in a folder of its own."""
+    """Return an executed notebook, run in a temporary folder."""
     import jupytext
     import nbclient
 
@@ -210,12 +210,12 @@ def test_a_notebook_runs_and_needs_no_network(path: Path, tmp_path: Path, monkey
     pages = [str(output.get("data", {}).get("text/html", "")) for output in shown]
     assert any("data:image/svg+xml" in page for page in pages)
     assert not [page for page in pages if re.search(r"""(?:src|href)=["']?(?:https?:)?//""", page)]
-    # What Altair shows by itself loads Vega from elsewhere.
+    # Altair itself loads Vega from elsewhere.
     assert not [page for page in pages if "cdn." in page]
 
 
 class Loaded(HTMLParser):
-    """What a page loads, and where it leads."""
+    """The resources and links of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -232,7 +232,7 @@ class Loaded(HTMLParser):
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of the site, built anew: what Sphinx warns of is an error, such as a link to nowhere."""
+    """Return the folder of the site, built from scratch: warnings of Sphinx, such as broken links, are errors."""
     kept = os.environ.get("SLEDSIM_SITE")
     folder = tmp_path_factory.mktemp("site") / "site" if not kept else ROOT / kept
     if not kept:
@@ -271,7 +271,7 @@ def test_a_downloaded_notebook_has_outputs_and_no_dead_links(site: Path) -> None
         assert "{download}" not in text, path.name
 
 
-#: What a page of the site says of itself once it stands.
+#: Prints the measures of a page after loading.
 MEASURE = """<script>
 const check = setInterval(() => {
   const page = document.documentElement, charts = [...document.querySelectorAll(".chart")];

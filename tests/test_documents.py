@@ -36,7 +36,7 @@ class Case:
     wrong_type: tuple[str, str]
     out_of_range: tuple[str, str]
     unit: tuple[str, str]
-    setting: tuple[str, str, Any]  # key, value, what comes of it
+    setting: tuple[str, str, Any]  # key, value, value in the result
 
 
 CASES = {
@@ -123,7 +123,7 @@ def refused(case: Case, path: Path, **given: Any) -> SledsimError:
 
 
 def wrong(case: Case, tmp_path: Path, *lines: str) -> tuple[SledsimError, str]:
-    """Return what is said of a document with more lines, and its file."""
+    """Return the errors of a document with further lines, and its file."""
     path = tmp_path / "wrong.toml"
     path.write_text(case.text + "\n".join(lines) + "\n")
     return refused(case, path), str(path)
@@ -235,7 +235,7 @@ def test_yaml_and_json_equal_toml(name: str, case: Case, tmp_path: Path, monkeyp
         read_from.append(kind.load(path))
     assert read_from.count(read_from[0]) == len(texts)
     monkeypatch.chdir(tmp_path)
-    # A document without a file has no name of its own.
+    # A document without a file has no default name.
     assert unnamed(kind.load(values)) == unnamed(read_from[0])
 
 
@@ -285,9 +285,7 @@ def test_invalid_bases_are_refused(case: Case, tmp_path: Path, base: str, says: 
     assert says in str(error)
 
 
-def test_the_schema_has_every_key_and_what_it_means(
-    name: str, sledsim_cli: Callable[..., Any], case: Case, tmp_path: Path
-) -> None:
+def test_the_schema_describes_every_key(name: str, sledsim_cli: Callable[..., Any], case: Case, tmp_path: Path) -> None:
     found = sledsim_cli("schema", name)
     assert found.status == 0
     schema = json.loads(found.out)
@@ -337,7 +335,7 @@ def test_settings_of_the_document_without_prefix_suggest_the_prefix(name: str, c
         error = refused(case, path, overrides=[f"{key}.deep=1"])
         assert (error.kind, error.path, error.suggestion) == ("unknown-key", f"{key}.deep", f"{kind.prefix}{key}.deep")
     if kind.prefix:
-        # What else is wrong is told with it.
+        # Other faults are reported with it.
         path.write_text(f"{case.text}{case.typo[0]}\n")
         error = refused(case, path, overrides=["replications=1"])
         assert [fault.path for fault in error.faults] == ["replications", case.typo[1]]

@@ -1,4 +1,4 @@
-"""Devices made from drawings where a scenario has them: runs, sweeps, searches, and what is wrong."""
+"""Devices from drawings in scenarios: runs, sweeps, searches, and errors."""
 
 import pickle
 from collections.abc import Callable

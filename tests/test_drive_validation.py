@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def test_the_demerit_is_the_distance_between_quantiles() -> None:
     measured = np.array([4.0, 1.0, 2.0, 3.0])
     assert demerit_ms(measured, measured[::-1]) == 0
-    # Sideways by a constant is off by that constant, whatever the order.
+    # A horizontal shift by a constant has that constant as demerit, in any order.
     assert demerit_ms(measured, np.array([1.5, 2.5, 3.5, 4.5])) == pytest.approx(0.5)
     assert demerit_ms(measured, np.array([1.0, 2.0, 3.0, 6.0])) == pytest.approx(1.0)
 

@@ -1,4 +1,4 @@
-"""The examples run and show what they say."""
+"""The examples run and print the documented results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an error holds, and how it is told: to a program, to whoever writes Python, and on the command line."""
+"""Attributes and messages of errors: in programs, in Python and on the command line."""
 
 from __future__ import annotations
 
@@ -242,7 +242,7 @@ def test_errors_of_replay_name_and_suggest_python_arguments(tmp_path: Path) -> N
     with pytest.raises(TraceError, match=r"give skip_bad = 1, which leaves out 1 of 2 records$") as raised:
         sledsim.replay(trace)
     assert (raised.value.file, raised.value.line) == (str(trace), 2)
-    # What a setting says is wrong in the scenario, and what a file says in that.
+    # Faults of a setting name the setting, and faults of a file the file.
     with pytest.raises(ScenarioError) as caught:
         sledsim.replay(trace, overrides=["workload.fit=scal"])
     assert (caught.value.path, caught.value.setting) == ("workload.fit", "workload.fit=scal")

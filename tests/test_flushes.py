@@ -1,4 +1,4 @@
-"""Flushes and forced unit access from Python and the command line: sessions, traces, results, what is refused."""
+"""Flushes and forced unit access from Python and the command line: sessions, traces, results, errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fuzzer: cases of fixed seeds, findings of before, and that it sees what it should."""
+"""The fuzzer: cases of fixed seeds, earlier findings, and detection of planted errors."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def worker() -> Iterator[Worker]:
 
 
 @pytest.fixture
-def deaf() -> Iterator[None]:
-    """Let nobody hear Ctrl-C, as in the background of a shell."""
+def ignoring_ctrl_c() -> Iterator[None]:
+    """Ignore Ctrl-C, as in the background of a shell."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     yield
     signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.usefixtures("deaf")
+@pytest.mark.usefixtures("ignoring_ctrl_c")
 def test_slow_cases_are_ended_in_the_background() -> None:
     made = Worker()
     call = "sledsim.reliability.simulate(Path('examples/raid6.toml'), lifetimes=10**8)"
@@ -124,7 +124,7 @@ def test_commands_of_stores_are_given_stores() -> None:
     assert {words[0] for words in stores} == {"sweep", "optimise"}
 
 
-#: Calls that do not end as they should, and as what they are told.
+#: Calls that fail, and the names of their failures.
 WRONG = {
     "1 / 0": "ZeroDivisionError",
     "[0] * 10**9": "MemoryError",
@@ -162,7 +162,7 @@ def _less(summary: dict[str, Any], *path: str) -> None:
     at[path[-1]] = at[path[-1]] * 0.99 if isinstance(at[path[-1]], float) else at[path[-1]] - 1
 
 
-#: What is wrong with a result, that nobody would see in a table.
+#: Errors of a result that are not visible in a table.
 LIES: dict[str, Callable[[dict[str, Any]], None]] = {
     "submitted": lambda s: _less(s, "requests", "submitted"),
     "failed": lambda s: s["requests"].update(lost=5),

@@ -81,7 +81,7 @@ def test_one_pass_serves_every_cache(mixed_file: Path) -> None:
     for policy in POLICIES:
         alone = sledsim.studies.hit_ratio(mixed_file, policy, 200)
         assert alone.caches[0].hit_ratio == together.ratio(policy, 200)
-    # All of it fits: whatever the policy, only what was never there before is missed.
+    # Everything fits: with every policy, only first references miss.
     misses = len(set(references_of(mixed_file, 4096)))
     everything = sledsim.studies.hit_ratio(mixed_file, POLICIES, 10 * misses)
     assert {cache.hits for cache in everything.caches} == {everything.references - misses}

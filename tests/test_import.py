@@ -1,4 +1,4 @@
-"""`sledsim import`: what it writes can be run, what it leaves out is listed, and what it refuses has a place."""
+"""`sledsim import`: imports can be run, omitted values are listed, and errors have their place."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_device_file_is_written_and_can_be_run(
     assert "NOT CARRIED OVER, changes results: the time does not depend on the size" in found.err
     assert "simple.diskspecs:6: Bulk sector transfer time = 0.25" in found.err
     text = out.read_text()
-    # What has no effect would hide what has: it is counted, and told in the file.
+    # Values without effect would hide those with one: they are counted, and listed in the file.
     idle = sum(not note.changes_results for note in sledsim.scenario.import_disksim(simple).notes)
     assert found.err.splitlines()[2].startswith(f"no effect here: {idle} parameters")
     assert len(found.err.splitlines()) == 5

@@ -19,7 +19,7 @@ import sledsim
 from conftest import EXAMPLES, SCENARIO
 from ctrl_c import COMMAND, interrupted, shown_on_a_terminal
 from sledsim.reliability import simulate
-from waiting import until
+from waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,7 +39,7 @@ def test_a_run_is_interrupted(scenario_file: Path) -> None:
     assert "Traceback" not in err
 
 
-def test_a_table_of_an_interrupted_run_says_incomplete(scenario_file: Path) -> None:
+def test_tables_of_interrupted_runs_are_marked_incomplete(scenario_file: Path) -> None:
     status, out, _ = interrupted("run", scenario_file, *LONG)
     assert status == 130
     assert out.startswith("INCOMPLETE")
@@ -77,8 +77,8 @@ def test_ctrl_c_while_the_scenario_is_read() -> None:
         process.stdin.write("seed = 1")
         process.stdin.flush()
         given = process.stdin
-        # It has read what there is, and waits for more.
-        assert until(lambda: not any(fcntl.ioctl(given, termios.FIONREAD, bytes(4))), process)
+        # It has read all available input and waits for more.
+        assert wait_until(lambda: not any(fcntl.ioctl(given, termios.FIONREAD, bytes(4))), process)
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=10) == 130
         assert process.stderr is not None
@@ -97,8 +97,8 @@ def test_a_run_in_python_returns_its_result(progress: object) -> None:
 
 
 @pytest.fixture
-def pressed() -> Iterator[Callable[[float], None]]:
-    """Return what presses Ctrl-C after a while."""
+def press_ctrl_c() -> Iterator[Callable[[float], None]]:
+    """Yield a function that presses Ctrl-C after a while."""
     timers = []
 
     def press(after_s: float) -> None:
@@ -123,21 +123,21 @@ def blank_trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("use", ["head", "info", "hit_ratio"])
-def test_ctrl_c_ends_a_trace_of_blank_lines(use: str, blank_trace: Path, pressed: Callable[[float], None]) -> None:
+def test_ctrl_c_ends_a_trace_of_blank_lines(use: str, blank_trace: Path, press_ctrl_c: Callable[[float], None]) -> None:
     uses: dict[str, Callable[[], object]] = {
         "head": lambda: sledsim.traces.open_trace(blank_trace).head(),
         "info": lambda: sledsim.traces.open_trace(blank_trace).info(),
         "hit_ratio": lambda: sledsim.studies.hit_ratio(blank_trace, ["lru"], [10]),
     }
-    pressed(0.3)
+    press_ctrl_c(0.3)
     with pytest.raises(KeyboardInterrupt):
         uses[use]()
 
 
 def test_a_replay_of_lines_without_a_request_is_interrupted(
-    blank_trace: Path, pressed: Callable[[float], None]
+    blank_trace: Path, press_ctrl_c: Callable[[float], None]
 ) -> None:
-    pressed(0.3)
+    press_ctrl_c(0.3)
     workload = {"kind": "trace", "path": str(blank_trace)}
     result = sledsim.run({"workload": workload, "system": {"device": "g2"}})
     assert not result.complete
@@ -159,17 +159,17 @@ def test_columns_of_a_long_log_can_be_interrupted() -> None:
         signal.signal(signal.SIGVTALRM, before)
 
 
-def strike(*_: object) -> None:
+def raise_sigint(*_: object) -> None:
     """Press Ctrl-C: Python raises it here, not where the core looks for signals."""
     signal.raise_signal(signal.SIGINT)
 
 
 def test_ctrl_c_in_a_progress_callback_keeps_the_result_so_far() -> None:
-    result = sledsim.run(SCENARIO, overrides=["run.requests=4000000000"], progress=strike)
+    result = sledsim.run(SCENARIO, overrides=["run.requests=4000000000"], progress=raise_sigint)
     assert not result.complete
     assert result.requests.completed > 0
     enclosure = EXAMPLES / "weak-devices.toml"
-    found = simulate(enclosure, precision=1e-6, progress=strike)
+    found = simulate(enclosure, precision=1e-6, progress=raise_sigint)
     assert not found.complete
     assert found.lifetimes > 0
 

@@ -1,4 +1,4 @@
-"""What is killed while it writes leaves files that are whole, or none; asked again, it ends as if it had not been."""
+"""Processes killed while writing leave complete files or none; a rerun gives the result of an undisturbed run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from conftest import size
 from sledsim.sweep import Store
 from sledsim.sweep.optimisation import optimise
 from sledsim.sweep.search import Search
-from waiting import at_some_moment, until
+from waiting import sleep_randomly, wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,8 +41,8 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
-def state_of(folder: Path, pattern: str) -> dict[Path, int]:
-    """Return when each thing below a folder was written; what goes while it is looked at is not there."""
+def write_times(folder: Path, pattern: str) -> dict[Path, int]:
+    """Return the modification times of all files below a folder; files that vanish meanwhile are left out."""
     state = {}
     for path in folder.glob(pattern):
         with suppress(FileNotFoundError):
@@ -53,14 +53,14 @@ def state_of(folder: Path, pattern: str) -> dict[Path, int]:
 def kill_while_it_writes(
     command: list[str | Path], folder: Path, moments: random.Random, most_s: float, pattern: str = "**/*"
 ) -> bool:
-    """Start a command, kill it at some moment after it begins to write such files; tell whether it was at it.
+    """Start a command and kill it at a random moment after it begins to write; return true if it was running.
 
-    Of several kills the first comes at once: then something is cut on a machine of any speed.
+    The first of several kills comes at once, so that a write is interrupted on a machine of any speed.
     """
-    before = state_of(folder, pattern)
+    before = write_times(folder, pattern)
     with subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
-        until(lambda: state_of(folder, pattern) != before, process)
-        at_some_moment(moments, most_s)
+        wait_until(lambda: write_times(folder, pattern) != before, process)
+        sleep_randomly(moments, most_s)
         process.kill()
         process.wait()
         return process.returncode == -signal.SIGKILL
@@ -146,7 +146,7 @@ def test_continued_search_gives_the_same_result(tmp_path: Path) -> None:
     store.mkdir()
     for turn in range(size(1, 10)):
         command: list[str | Path] = [*COMMAND, "optimise", file, "--store", store]
-        # Of what a batch writes this comes last: what lacks anything then stays so.
+        # A batch writes this last: a batch without it stays incomplete.
         killed += kill_while_it_writes(command, store, moments, 0.5 if turn else 0.0, "runs/*.parquet")
         if (store / "runs").exists() and any((store / "runs").glob("*.parquet")):
             assert Store(store).rows("SELECT key FROM runs ANTI JOIN metrics USING (key)") == []

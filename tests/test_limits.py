@@ -1,4 +1,4 @@
-"""What is bounded though no key says so, as a user meets it; and small systems whose members fail: none hangs."""
+"""Limits without a key, as a user meets them; and small systems with failed members, which never hang."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_extents_that_are_too_large_to_be_moved_are_refused() -> None:
         with pytest.raises(SledsimError, match=words) as caught:
             sledsim.Scenario.load(tiers(fast, 2 * largest, 10.0, **run))
         assert [fault.path for fault in caught.value.faults] == ["system.extent_bytes"]
-        # Where nothing moves nobody asks for a whole extent; nor is it too large where none of this bounds it.
+        # Without moves no whole extent is requested, and without this limit it is not too large.
         sledsim.Scenario.load(tiers(fast, 2 * largest, 0.0, **run))
     assert sledsim.run(tiers(drive, 512 << 20, 1e6)).complete
 

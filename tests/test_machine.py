@@ -1,4 +1,4 @@
-"""Machines in virtual time, without one: what they are given, what they send back, and what is wrong with either."""
+"""Machines in virtual time, without an emulator: inputs, outputs and errors."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_an_archive_has_folders_before_files_modes_and_links(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("cpu", "shift", "dilation"), [(1, 0, 1.0), (0.5, 1, 1.0), (2, 0, 2.0), (0.75, 1, 1.5), (0.25, 2, 1.0)]
 )
-def test_a_processor_is_as_fast_as_asked(cpu: float, shift: int, dilation: float) -> None:
+def test_processor_speed_follows_the_setting(cpu: float, shift: int, dilation: float) -> None:
     guest = Guest(cpu=cpu)
     assert (guest.shift, guest.dilation) == (shift, dilation)
     assert guest.dilation / 2**guest.shift == cpu
@@ -122,7 +122,7 @@ def test_invalid_programs_are_refused(machine: Path, name: str, options: dict[st
     assert says in str(refused.value)
 
 
-def test_missing_machine_error_says_how_to_make_one(
+def test_missing_machine_error_has_the_remedy(
     sledsim_cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SLEDSIM_MACHINE", "nowhere")

@@ -1,4 +1,4 @@
-"""Machines that boot: what the device takes is waited for, and what a guest asks of it replays."""
+"""Machines that boot: device time is waiting time, and traces of guests can be replayed."""
 
 from __future__ import annotations
 
@@ -31,10 +31,9 @@ number_ios=200
 fallocate=none
 """
 READS = 200
-#: What the device takes for each request, ms, and twice that.
+#: Access time of the device, ms; the second device has twice that.
 ACCESS_MS = 0.5
-#: What system call, file system, kernel, socket and server add to a read, µs: 56 as measured; beyond this, something
-#: waits.
+#: Limit of the time that system call, file system, kernel, socket and server add to a read, µs: 56 was measured.
 MOST_WAY_US = 80
 SYSTEMS: dict[str, dict[str, Any]] = {
     name: {"device": {"name": "simpledisk-constant", "access_ms": access_ms}, "scheduler": "fcfs"}
@@ -42,7 +41,7 @@ SYSTEMS: dict[str, dict[str, Any]] = {
 } | {"turns": {"device": {"name": "atlas10k"}, "scheduler": "fcfs"}}
 #: How far apart the ways to two systems are, on average, and those of one system, µs.
 WAYS_APART_US, WAYS_OF_ONE_APART_US = 2, 10
-#: fio tells quantiles by bins, of this share of a time.
+#: fio prints quantiles by bins of this relative width.
 BIN = 1 / 64
 #: Up to which quantile ways are alike, %.
 MOST_QUANTILE = 95
@@ -63,7 +62,7 @@ def test_slower_device_adds_only_waiting_time(found: MachineRuns) -> None:
     assert once.status == twice.status == 0
     # More interrupts of the timer come in a longer time, and nothing else.
     assert twice.processor_ms == pytest.approx(once.processor_ms, rel=0.03)
-    # Reads one after the other, and what fio writes of its file before them, to which they do not add up.
+    # Sequential reads; the earlier writes of fio to its file are not part of them.
     assert twice.waiting_ms - once.waiting_ms > READS * ACCESS_MS
 
 
@@ -114,7 +113,7 @@ def test_fio_in_the_guest_measures_replay_time_plus_constant_overhead(found: Mac
 def test_replay_is_compared_with_waiting_times_of_the_guest(found: MachineRuns) -> None:
     for each in found.runs.values():
         simulated, recorded = each.result["reads"]["response"], each.result["recorded"]["reads"]
-        # What is between them is the server's part of the way.
+        # The difference is the server's part of the path.
         assert 0 < 1e3 * (recorded["mean_ms"] - simulated["mean_ms"]) < MOST_WAY_US / 2
 
 
@@ -125,7 +124,7 @@ def test_warm_machine_with_a_faster_processor_rereads_nothing() -> None:
     system = {"once": SYSTEMS["once"]}
     found = run_each(system, "tpch", sizes={"first": 6, "last": 6}, guest=guest)["once"]
     assert (found.status, found.requests) == (0, 0)
-    # All has been read before it starts; what is left of waiting is the guest's own.
+    # Everything has been read before the program starts; the remaining wait is the guest's.
     assert b",R," in found.trace
     assert found.waiting_ms < 0.2 * found.run_ms
     # SQLite takes some 75 ms of one instruction a nanosecond for the query.
@@ -147,7 +146,7 @@ def test_a_guest_that_panics_ends_with_the_last_lines_of_its_console() -> None:
     assert "Kernel panic - not syncing: sysrq triggered crash" in str(caught.value)
 
 
-#: What is browsed in a test: little, and little of it fits the cache.
+#: A small browsing workload of which little fits the cache.
 BROWSED = {"pages": 20, "visits": 30, "cache_kib": 512, "pause_ms": 200}
 
 
@@ -159,7 +158,7 @@ def test_browser_cache_is_correct_and_reproducible() -> None:
     for page in drawn.visits:
         cache.look(page, drawn.sizes)
     assert min(cache.fetched, cache.found, cache.removed) > 0
-    # What is made and removed is on the device at once.
+    # Created and removed files reach the device at once.
     guest = Guest(file_system="ext2", mount="dirsync", read_ahead_kib=64)
     found = run_each({"first": SYSTEMS["once"], "again": SYSTEMS["once"]}, "browse", sizes=BROWSED, guest=guest)
     first, again = found["first"], found["again"]
@@ -173,7 +172,7 @@ def test_browser_cache_is_correct_and_reproducible() -> None:
     assert times == times_again
 
 
-#: What tells of a file system how it is mounted, and how much is read ahead.
+#: Prints the mount options and the read-ahead of a file system.
 TELLS = "grep /mnt /proc/mounts; cat /sys/block/nbd0/queue/read_ahead_kb; echo kept > file; cat file"
 
 

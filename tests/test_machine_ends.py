@@ -16,7 +16,7 @@ import pytest
 from sledsim import RunError
 from sledsim.machine import run_each
 from stand_in import emulator_in
-from waiting import PATIENCE_S, in_time, until
+from waiting import PATIENCE_S, wait_for_system, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,18 +32,18 @@ COMMAND = [
     "--program",
     "postmark",
 ]
-#: What no machine of these tests comes to, s.
+#: A time that no machine of these tests reaches, s.
 LONG_S = 1_000
 
 
-def begun(folder: Path) -> list[int]:
+def emulators(folder: Path) -> list[int]:
     """Return the processes of the machines that have been begun."""
     ids = folder / "bin" / "ids"
     return [int(line) for line in ids.read_text().splitlines()] if ids.exists() else []
 
 
-def runs(process: int) -> bool:
-    """Tell whether a process is there, and has not ended."""
+def is_running(process: int) -> bool:
+    """Return true if a process exists and has not ended."""
     try:
         stat = Path("/proc", str(process), "stat").read_text(encoding="utf-8")
     except (FileNotFoundError, ProcessLookupError):
@@ -53,7 +53,7 @@ def runs(process: int) -> bool:
 
 @contextmanager
 def machines(folder: Path, machine: Path, count: int, *more: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a command until so many machines that never end have been begun; see to it that they do."""
+    """Run a command until this number of endless machines has started; end them all on exit."""
     emulator_in(folder / "bin", b"", seconds=LONG_S)
     (folder / "temporary").mkdir()
     places = {"PATH": f"{folder / 'bin'}:/usr/bin:/bin", "TMPDIR": str(folder / "temporary")}
@@ -61,12 +61,12 @@ def machines(folder: Path, machine: Path, count: int, *more: str) -> Iterator[su
     try:
         with subprocess.Popen(command, env=os.environ | places, stderr=subprocess.PIPE) as process:
             try:
-                assert until(lambda: len(begun(folder)) == count, process)
+                assert wait_until(lambda: len(emulators(folder)) == count, process)
                 yield process
             finally:
                 process.kill()
     finally:
-        for each in filter(runs, begun(folder)):
+        for each in filter(is_running, emulators(folder)):
             os.kill(each, signal.SIGKILL)
 
 
@@ -76,11 +76,11 @@ def test_terminated_commands_leave_no_machine_and_no_folder(
     tmp_path: Path, machine: Path, sent: signal.Signals, devices: tuple[str, ...]
 ) -> None:
     with machines(tmp_path, machine, 2 if devices else 1, *devices) as process:
-        assert all(map(runs, begun(tmp_path)))
+        assert all(map(is_running, emulators(tmp_path)))
         process.send_signal(sent)
         _, err = process.communicate(timeout=PATIENCE_S)
         assert (process.returncode, err) == (130, b"error: interrupted\n")
-        assert not any(map(runs, begun(tmp_path)))
+        assert not any(map(is_running, emulators(tmp_path)))
         assert not list((tmp_path / "temporary").glob("sledsim-machine-*"))
 
 
@@ -89,7 +89,7 @@ def test_killed_commands_leave_no_machine(tmp_path: Path, machine: Path, devices
     with machines(tmp_path, machine, 2 if devices else 1, *devices) as process:
         process.kill()
         process.wait()
-        assert in_time(lambda: not any(map(runs, begun(tmp_path))))
+        assert wait_for_system(lambda: not any(map(is_running, emulators(tmp_path))))
 
 
 def test_failure_of_one_machine_ends_the_others(
@@ -104,6 +104,6 @@ def test_failure_of_one_machine_ends_the_others(
     before = set(threading.enumerate())
     with pytest.raises(RunError, match="QEMU ended with 7"):
         run_each({"g1": "g1", "g3": "g3"}, "postmark", machine=machine, threads=2)
-    [first] = begun(tmp_path)
-    assert not runs(first)
+    [first] = emulators(tmp_path)
+    assert not is_running(first)
     assert set(threading.enumerate()) <= before

@@ -1,4 +1,4 @@
-"""What machines are given that can't be: told before anything is read, booted or written."""
+"""Invalid input of machines: refused before anything is read, booted or written."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def refused(call: Callable[[], object], *says: str) -> None:
 
 
 def on_device(folder: Path) -> dict[str, tuple[int, bytes]]:
-    """Return what the last machine found on its device: mode and content by name."""
+    """Return the files that the last machine found on its device: mode and content by name."""
     found = entries((folder / "bin" / "initramfs").read_bytes())
     return {name.removeprefix("content/"): each for name, each in found.items() if name.startswith("content/")}
 
@@ -43,7 +43,7 @@ def on_device(folder: Path) -> dict[str, tuple[int, bytes]]:
 def called(
     machine: Path, emulated: Callable[..., None], sledsim_cli: Callable[..., Outcome], tmp_path: Path
 ) -> Callable[..., Outcome]:
-    """Return what gives a command, with a machine and an emulator at hand; one that is refused has booted nothing."""
+    """Return a function that runs a command with a dummy machine, and checks that refusals boot nothing."""
     emulated(WHOLE)
 
     def call(*words: str | Path, system: str | Path = "g2") -> Outcome:
@@ -71,7 +71,7 @@ def test_links_are_stored_with_their_targets(machine: Path, emulated: Callable[.
     assert found["other/file"] == (0o100644, b"leaf")
     # Within a folder it leads where it led.
     assert found["other/inner"] == (0o120777, b"file")
-    # What is called by dots has a name all the same.
+    # A path of dots still has a name.
     assert found[f"{tmp_path.name}/a.db"] == (0o100644, b"rows")
 
 
@@ -173,7 +173,7 @@ def test_traces_do_not_overwrite_inputs(
         done = called(*asked, "--trace", trace, system=scenario)
         assert done.err == f"error: --trace: {trace} is what {by} names, too: name another file\n"
         assert trace.read_bytes() == before
-    # What is no input is written over, as everywhere; a word for the guest is none.
+    # A file that is no input is overwritten, as by other commands; arguments of the guest command are no inputs.
     (tmp_path / "t.csv").write_text("earlier")
     words = ("--trace", tmp_path / "t.csv", "--", "cat", tmp_path / "t.csv")
     assert called(*words, system=scenario).status == 1
@@ -247,7 +247,7 @@ def test_incomplete_machines_have_no_package_list(machine: Path, monkeypatch: py
     refused(packages, "is not whole, contents.json has no packages")
 
 
-#: Arguments by name, and what is of no type, or of no value, that they take.
+#: Arguments by name, with values of wrong types or out of range.
 WRONG: list[tuple[str, Any]] = [
     *(("limit_s", each) for each in ("x", None, True, 0, -1, float("nan"))),
     *(("guest", each) for each in (5, {"cpu": 1})),

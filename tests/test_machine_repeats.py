@@ -1,4 +1,4 @@
-"""The tool that runs programs on machines again and again: that runs are equal, and that others are told."""
+"""The tool that repeats programs on machines: equal runs are equal, and differences are reported."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ TRACE = """t_ns,device,offset_bytes,bytes,op,due_ns,sent_ns,response_ns
 
 
 @dataclass
-class Made:
-    """What is looked at of a run."""
+class FakeRun:
+    """The compared data of a run."""
 
     run_ms: float = 1868.216
     user_ms: float = 60.0
@@ -34,13 +34,13 @@ class Made:
     trace: bytes = TRACE.format(at=1000, sent=1001000).encode()
 
 
-def of(*found: Made) -> tuple[Any, tuple[str, ...]]:
+def comparison_of(*found: FakeRun) -> tuple[Any, tuple[str, ...]]:
     result = compared("fio", list(found))  # type: ignore[arg-type]
     return result, result.row()
 
 
 def test_equal_runs_are_equal() -> None:
-    found, row = of(Made(), Made(), Made())
+    found, row = comparison_of(FakeRun(), FakeRun(), FakeRun())
     assert found.equal()
     assert row == ("fio", "3", "1868.216", "1,023", "equal", "equal", "equal")
 
@@ -48,28 +48,28 @@ def test_equal_runs_are_equal() -> None:
 @pytest.mark.parametrize(
     ("other", "equal", "says"),
     [
-        (Made(run_ms=1868.217), False, ("1.000 µs apart", "equal", "equal")),
-        (Made(kernel_ms=0.020008), True, ("0.008 µs apart", "equal", "equal")),
-        (Made(user_ms=73.0), True, ("equal", "equal", "13000.000 µs apart")),
+        (FakeRun(run_ms=1868.217), False, ("1.000 µs apart", "equal", "equal")),
+        (FakeRun(kernel_ms=0.020008), True, ("0.008 µs apart", "equal", "equal")),
+        (FakeRun(user_ms=73.0), True, ("equal", "equal", "13000.000 µs apart")),
         (
-            Made(trace=TRACE.format(at=1008, sent=1001000).encode()),
+            FakeRun(trace=TRACE.format(at=1008, sent=1001000).encode()),
             True,
             ("equal", "1 others: up to 8 ns apart", "equal"),
         ),
         (
-            Made(trace=TRACE.format(at=1000, sent=1001000).replace(",R,", ",W,").encode()),
+            FakeRun(trace=TRACE.format(at=1000, sent=1001000).replace(",R,", ",W,").encode()),
             False,
             ("equal", "1 others: other requests", "equal"),
         ),
         (
-            Made(trace=TRACE.format(at=1000, sent=1002000).encode()),
+            FakeRun(trace=TRACE.format(at=1000, sent=1002000).encode()),
             False,
             ("equal", "1 others: up to 1000 ns apart", "equal"),
         ),
     ],
 )
-def test_differences_between_runs_are_reported(other: Made, equal: bool, says: tuple[str, ...]) -> None:
-    found, row = of(Made(), other)
+def test_differences_between_runs_are_reported(other: FakeRun, equal: bool, says: tuple[str, ...]) -> None:
+    found, row = comparison_of(FakeRun(), other)
     assert found.equal() == equal
     assert row[4:] == says
 
@@ -93,7 +93,7 @@ def test_missing_machine_is_reported_with_its_remedy(
 def test_runs_of_a_program_repeat_to_the_microsecond() -> None:
     if not is_there():
         missing("no machine: it takes `make machine` and the package qemu-system-x86")
-    # Two at a time: what the machine does beside a run is none of its business.
+    # Two at a time: other work of the machine must not affect a run.
     found = repeated("link", 2, "g2", threads=2, small=True)
     assert found.equal(), found.row()
     assert found.requests > 50

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="how threads take turns is Linux's")
 
-#: A process with a second thread, which has a name; it goes on until its input ends.
+#: A process with a named second thread; it runs until its input ends.
 THREADS = """import sys, threading
 ready = threading.Event()
 def wait():

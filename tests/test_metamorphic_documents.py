@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 over = pytest.mark.parametrize("numbers", RANGES)
 
 
-#: What runs are compared by: any difference in the requests shows in one of these.
+#: Metrics for comparing runs: any difference in the requests shows in one of these.
 METRICS = ("response.mean_ms", "response.std_ms", "response.max_ms", "wait.mean_ms", "queue.mean", "run.simulated_s")
 
 
@@ -88,7 +88,7 @@ def sweep_of(numbers: range, folder: Path) -> sledsim.sweep.Sweep:
 
 
 def rows_of(store: Path) -> dict[str, dict[tuple[int, int], float]]:
-    """Return what a store holds of some metrics, by point and replication."""
+    """Return some metrics of a store, by point and replication."""
     results = sledsim.sweep.results(store)
     return {metric: results.values(metric) for metric in METRICS}
 

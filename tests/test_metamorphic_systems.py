@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 over = pytest.mark.parametrize("numbers", RANGES)
 
-#: A cache that adds nothing of its own: no time, nothing ahead, nothing behind.
+#: A cache without latency, read-ahead or write-back.
 PLAIN_CACHE: Table = {"kind": "ram-cache", "access_us": 0, "write": "through"}
 LINE_BLOCKS = 8
-#: A stripe unit in which the whole of a trace lies.
+#: A stripe unit larger than all addresses of a trace.
 UNIT_BYTES = 2**24
 assert UNIT_BYTES > REACH * 512
 
@@ -45,14 +45,14 @@ IDLE: Table = {
 }
 
 
-def around(drive: Table, kind: str) -> Table:
+def wrapping(drive: Table, kind: str) -> Table:
     """Return a component that is nothing but a drive."""
     members = [{"count": 1, "system": drive}]
     size = capacity_bytes(drive)
     still = {"migration": {"mb_per_s": 0}}
     pinned = [{"bytes": size // 2**20 * 2**20}]
     systems: dict[str, Table] = {
-        # A stripe takes two members: the second is beyond all that is asked for.
+        # A stripe needs two members: the second is beyond all requests.
         "stripe": {"kind": "stripe", "members": [{"count": 2, "system": drive}], "unit_bytes": UNIT_BYTES},
         "concat": {"kind": "concat", "members": members},
         "partition": {"kind": "partition", "child": drive, "bytes": size},
@@ -68,12 +68,12 @@ def around(drive: Table, kind: str) -> Table:
 @over
 @pytest.mark.parametrize("kind", ["stripe", "concat", "partition", "volumes", "volume", "slow", "fast"])
 def test_arrays_of_one_drive_equal_the_drive(numbers: range, kind: str, tmp_path: Path) -> None:
-    """Exact: requests go down as they are, whatever the device and the scheduler, and power is drawn alike."""
+    """Exact: requests are passed on unchanged for every device and scheduler, with the same power."""
     for scene in scenes(numbers, tmp_path):
         drive = scene.sound(scene.plain_drive)
         path = scene.trace(60)
         alone = sledsim.run(replay(path, drive), log=True, check=True)
-        within = sledsim.run(replay(path, around(drive, kind)), log=True, check=True)
+        within = sledsim.run(replay(path, wrapping(drive, kind)), log=True, check=True)
         same_requests(by_number(alone), by_number(within), scene)
         if kind in {"stripe", "slow", "fast"}:
             continue
@@ -82,7 +82,7 @@ def test_arrays_of_one_drive_equal_the_drive(numbers: range, kind: str, tmp_path
 
 
 def distinct_lines(scene: Scene, count: int) -> Path:
-    """Write a trace of requests of a line each, none of which is asked for twice."""
+    """Write a trace of one-line requests to distinct lines."""
     lines = scene.random.sample(range(2_000), count)
     rows = [
         f"{i * 2_000_000},0,{line * LINE_BLOCKS * 512},{LINE_BLOCKS * 512},{'R' if scene.chance(0.6) else 'W'}"
@@ -165,7 +165,7 @@ def test_lru_caches_have_the_inclusion_property(numbers: range, tmp_path: Path) 
         hits = [cache.hits for cache in found.caches]
         assert hits == sorted(hits), scene.number
         assert hits == [lru_hits(pages, size) for size in [*sizes, 1_000]], scene.number
-        # A ghost list may give up what there is room for, so that of the policies with one only a part is exact.
+        # Ghost lists may evict entries that would fit, so only part of the check is exact for policies with one.
         whole = sledsim.studies.hit_ratio(path, ["fifo", "clock", "lru"], 1_000)
         assert {cache.hits for cache in whole.caches} == {len(pages) - len(set(pages))}, scene.number
         every = sledsim.studies.hit_ratio(path, random_scenarios.REPLACEMENTS, [3, 30])

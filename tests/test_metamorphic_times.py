@@ -119,13 +119,13 @@ def test_faster_server_never_increases_waiting(numbers: range, tmp_path: Path) -
 
 @over
 def test_first_half_of_a_trace_is_independent_of_the_second(numbers: range, tmp_path: Path) -> None:
-    """Exact: what has completed when the second half begins completes alike without it, whatever the system."""
+    """Exact: requests completed before the second half begins are the same without it, in every system."""
     kinds = [*random_scenarios.ARRAYS, "drive", "drive", "ram-cache", "mcd", "mwb", "volumes", "tiers", "nested"]
     for scene in scenes(numbers, tmp_path):
         kind = kinds[scene.number % len(kinds)]
         system = scene.sound(lambda scene=scene, kind=kind: scene.system(kind))  # type: ignore[misc]
         path = scene.trace(60, reach=4_000)
-        # Without an end, so that either run ends with its trace alone; what goes on behind stops with it.
+        # Without a limit, so that each run ends with its trace; background work stops with it.
         whole = by_number(sledsim.run(replay(path, system, fit="wrap"), log=True, check=True))
         half = by_number(sledsim.run(replay(path, system, fit="wrap", records=30), log=True, check=True))
         cut_ns = whole["arrival_ns"][whole["id"] >= 30].min(initial=2**63)

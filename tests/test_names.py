@@ -26,14 +26,14 @@ NAMES = [
 ]
 #: All of them in the full size, the first in the quick one.
 ASKED = [*NAMES[:3], *(pytest.param(name, marks=pytest.mark.slow) for name in NAMES[3:])]
-#: What a terminal must not get of a name: what moves the cursor, changes colours, or turns the direction of writing.
+#: Characters of a name that must not reach a terminal: they move the cursor, change colours or reverse the text.
 ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 TRACE = "t_ns,device,offset_bytes,bytes,op\n0,0,4096,512,R\n5000000,0,8192,512,W\n"
 
 
-def settled(found: Outcome, status: int = 0) -> Outcome:
-    """Hold what is true of every command's output."""
+def check_output(found: Outcome, status: int = 0) -> Outcome:
+    """Check the rules for the output of every command."""
     assert found.status == status, found.err
     assert not ACTING.search(found.out + found.err), repr(found.out + found.err)
     return found
@@ -45,7 +45,7 @@ def test_files_of_any_name_are_read_and_written(
 ) -> None:
     folder = tmp_path / name
     folder.mkdir()
-    # What a pattern would find in its place.
+    # A file that would match the name as a pattern.
     decoy = tmp_path / "res1"
     decoy.mkdir()
     (decoy / "trace.parquet").write_bytes(b"PAR1, but no more")
@@ -54,15 +54,15 @@ def test_files_of_any_name_are_read_and_written(
     (folder / "trace.csv").write_text(TRACE)
     for ending in ("parquet", "csv", "json"):
         log = folder / f"{name}.{ending}"
-        settled(sledsim_cli("run", folder / f"{name}.toml", "--set", "run.requests=20", "--log", log))
+        check_output(sledsim_cli("run", folder / f"{name}.toml", "--set", "run.requests=20", "--log", log))
         assert log.stat().st_size > 100
-    settled(sledsim_cli("trace", folder / "trace.csv", "--out", folder / "trace.parquet"))
-    settled(sledsim_cli("trace", folder / "trace.parquet"))
-    settled(sledsim_cli("replay", folder / "trace.parquet"))
+    check_output(sledsim_cli("trace", folder / "trace.csv", "--out", folder / "trace.parquet"))
+    check_output(sledsim_cli("trace", folder / "trace.parquet"))
+    check_output(sledsim_cli("replay", folder / "trace.parquet"))
     assert not [each for each in folder.iterdir() if each.name.startswith(".")]
-    settled(sledsim_cli("run", folder / f"{name}.tml"), 2)
-    settled(sledsim_cli("trace", folder / f"{name}.srt"), 2)
-    settled(sledsim_cli("trace", folder / "trace.csv", "--out", folder / "gone" / "x.csv"), 2)
+    check_output(sledsim_cli("run", folder / f"{name}.tml"), 2)
+    check_output(sledsim_cli("trace", folder / f"{name}.srt"), 2)
+    check_output(sledsim_cli("trace", folder / "trace.csv", "--out", folder / "gone" / "x.csv"), 2)
 
 
 @pytest.mark.parametrize("name", ASKED)
@@ -75,10 +75,10 @@ def test_a_store_of_any_name_is_filled_and_read(sledsim_cli: Callable[..., Outco
         'name = "rates"\nscenario = "disk.toml"\noverrides."run.requests" = 20\naxes.scheduler = ["fcfs", "sptf"]\n'
     )
     store = folder / f"{name}.store"
-    settled(sledsim_cli("sweep", "run", sweep, "--store", store, "--threads", "1"))
-    settled(sledsim_cli("sweep", "status", store))
-    assert "sptf" in settled(sledsim_cli("sweep", "show", store)).out
-    settled(sledsim_cli("sweep", "show", store, "-o", folder / f"{name}.csv"))
+    check_output(sledsim_cli("sweep", "run", sweep, "--store", store, "--threads", "1"))
+    check_output(sledsim_cli("sweep", "status", store))
+    assert "sptf" in check_output(sledsim_cli("sweep", "show", store)).out
+    check_output(sledsim_cli("sweep", "show", store, "-o", folder / f"{name}.csv"))
     assert len((folder / f"{name}.csv").read_text().splitlines()) == 3
     writer = Store(store).writer()
     writer.merge()
@@ -132,12 +132,12 @@ def test_tables_escape_control_sequences() -> None:
 def test_lone_surrogates_are_refused(
     sledsim_cli: Callable[..., Outcome], scenario_file: Path, tmp_path: Path, text: str
 ) -> None:
-    found = settled(sledsim_cli("run", scenario_file, "--set", f"title={text}"), 2)
-    # A byte of a command line that is no text is told as such.
+    found = check_output(sledsim_cli("run", scenario_file, "--set", f"title={text}"), 2)
+    # An undecodable byte of a command line is reported as such.
     says = "byte 0xff is not UTF-8 text" if "\udcff" in text else "half of a character"
     assert says in found.err
     for command in (["device"], ["list", "workloads"]):
-        assert says in settled(sledsim_cli(*command, text), 2).err
+        assert says in check_output(sledsim_cli(*command, text), 2).err
     scenario = sledsim.Scenario.load(scenario_file).to_dict()
     for load in (
         lambda: sledsim.run(scenario_file, overrides={"title": text}),
@@ -155,9 +155,9 @@ def test_lone_surrogates_are_refused(
 def test_undecodable_file_names_are_shown_with_escapes(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
     path = tmp_path / "no\udcfftext.toml"
     path.write_text(TOML)
-    settled(sledsim_cli("run", path, "--set", "run.requests=20"))
-    found = settled(sledsim_cli("run", path, "--set", "run.requests=0"), 2)
+    check_output(sledsim_cli("run", path, "--set", "run.requests=20"))
+    found = check_output(sledsim_cli("run", path, "--set", "run.requests=0"), 2)
     assert "out of range" in found.err
     path.write_text("[workload\n")
-    assert "no\\udcfftext.toml" in settled(sledsim_cli("run", path), 2).err
-    assert "no\\udcfftext.toml" in settled(sledsim_cli("run", tmp_path / "no\udcfetext.toml"), 2).err
+    assert "no\\udcfftext.toml" in check_output(sledsim_cli("run", path), 2).err
+    assert "no\\udcfftext.toml" in check_output(sledsim_cli("run", tmp_path / "no\udcfetext.toml"), 2).err

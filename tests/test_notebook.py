@@ -1,4 +1,4 @@
-"""What a notebook shows: tables of what was found, charts without a network."""
+"""Display of objects in notebooks: tables of results, charts without a network."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def result() -> sledsim.Result:
 
 @pytest.fixture
 def renderers() -> Iterator[Any]:
-    """Return Altair's choice of how notebooks show charts, as it is where nobody has chosen."""
+    """Yield Altair's renderers, set to the default."""
     with altair.renderers.enable("default"):
         yield altair.renderers
 
 
 def shown(thing: Any) -> str:
-    """Return what a notebook shows of a thing, in words; its HTML is whole, and loads nothing."""
+    """Return the displayed text of an object; its HTML must be well formed and load nothing."""
     html = thing._repr_html_()
     outline = Outline(html)
     assert outline.links == []

@@ -1,4 +1,4 @@
-"""Specificity and merit of roles and policies: the fitted disk, the verdicts, and what is refused."""
+"""Specificity and merit of roles and policies: the fitted disk, the verdicts, and errors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ READS: dict[str, Any] = {
 
 
 def first_and_slow(*values: str) -> list[Any]:
-    """Return what a test goes through: the first in either tier, the others where the tests do all they can."""
+    """Return the cases of a test: the first in both tiers, the others in the full tier."""
     return [values[0], *(pytest.param(value, marks=pytest.mark.slow) for value in values[1:])]
 
 
@@ -142,7 +142,7 @@ def test_layouts_over_tips_are_specific_and_have_merit(layout: str) -> None:
     assert sledsim.studies.merit(layout).verdict == "has merit"
 
 
-def test_a_layout_against_itself_gains_nothing() -> None:
+def test_identical_layouts_have_no_gain() -> None:
     assert sledsim.studies.merit("column-major", without="column-major").decisive == Interval(0.0, 0.0, 0.0)
 
 
@@ -282,7 +282,7 @@ def test_the_commands_print_tables_json_and_a_picture(sledsim_cli: Callable[...,
 
 
 @pytest.mark.slow
-def test_the_page_shows_what_the_command_prints(
+def test_the_page_has_the_output_of_the_command(
     sledsim_cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(EXAMPLES)

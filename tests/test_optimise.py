@@ -1,4 +1,4 @@
-"""Searches for good designs: what they find, what they refuse, and that they go on."""
+"""Searches for designs: results, errors, and continuation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sledsim.sweep import Store
 from sledsim.sweep.measures import PriceList, measured
 from sledsim.sweep.optimisation import optimise
 from sledsim.sweep.search import Constraint, Objective, Search
-from waiting import until
+from waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -157,9 +157,7 @@ def test_designs_that_fail_are_reported_and_counted(tmp_path: Path) -> None:
     assert f"{len(failed)} could not be run" in str(found)
 
 
-def test_a_search_in_which_nothing_can_run_ends_with_its_reason(
-    tmp_path: Path, sledsim_cli: Callable[..., Any]
-) -> None:
+def test_search_without_valid_designs_prints_the_reason(tmp_path: Path, sledsim_cli: Callable[..., Any]) -> None:
     trace = tmp_path / "far.csv"
     trace.write_text("t_ns,device,offset_bytes,bytes,op\n0,0,99999999999999488,512,R\n")
     search = {"trials": 2, "parameters": {"scheduler": ["fcfs", "sptf"]}, "objectives": ["response"]}
@@ -272,9 +270,9 @@ def test_interrupted_search_continues_to_the_same_result(tmp_path: Path) -> None
     code = "import sys; from sledsim.cli import main; main()"
     command = [sys.executable, "-c", code, "optimise", str(file), "--store", str(tmp_path / "store")]
     for stop in (signal.SIGINT, signal.SIGKILL):
-        grown = growth_of(tmp_path / "store")
+        grown = parts_changed_since_now(tmp_path / "store")
         running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        until(grown, running)
+        wait_until(grown, running)
         running.send_signal(stop)
         _, errors = running.communicate(timeout=60)
         assert running.returncode == (130 if stop == signal.SIGINT else -signal.SIGKILL), errors
@@ -286,8 +284,8 @@ def test_interrupted_search_continues_to_the_same_result(tmp_path: Path) -> None
     assert resumed.trials == undisturbed.trials
 
 
-def growth_of(store: Path) -> Callable[[], bool]:
-    """Return what tells whether a store has other parts than now."""
+def parts_changed_since_now(store: Path) -> Callable[[], bool]:
+    """Return a function that returns true if the parts of a store have changed."""
 
     def parts() -> set[Path]:
         return {*(store / "runs").glob("*.parquet")}

@@ -1,4 +1,4 @@
-"""The package as a whole: what it offers, and how little it loads."""
+"""The package: public names and import cost."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     assert not loaded_by("import sledsim") & heavy
 
 
-def test_the_command_line_loads_only_what_parsing_takes() -> None:
+def test_the_command_line_loads_only_modules_for_parsing() -> None:
     heavy = {"numpy", "duckdb", "altair", "pandas", "polars", "pyarrow", "sledsim.scenario"}
     assert not loaded_by("import sledsim.cli.app") & heavy
 
@@ -116,7 +116,7 @@ def test_all_errors_have_one_base_class() -> None:
         assert issubclass(error, sledsim.SledsimError)
 
 
-#: What the extras of a user bring, as it is imported.
+#: Import names of the user extras.
 EXTRAS = {
     "plots": ("altair", "jinja2", "vl_convert"),
     "frames": ("pandas", "polars", "pyarrow"),

@@ -64,7 +64,7 @@ def test_run_charts_have_every_series(requests: int, device: str, tmp_path: Path
         for row in rows
         if "line" in row and name == along["vconcat"][1]["layer"][-1]["data"]["name"]
     }
-    # The mean queue over all slots is what the run reports of it: requests times their response over time.
+    # The mean queue over all slots equals that of the run: requests times response over time.
     log = result.log
     span_s = (log["end_ns"].max() - log["arrival_ns"].min()) * 1e-9
     mean = float(log["response_ns"].sum()) * 1e-9 / span_s
@@ -95,7 +95,7 @@ def test_states_have_one_label_and_colour() -> None:
 
 
 def parts(value: Any, key: str) -> Iterator[Any]:
-    """Yield what stands under a key, wherever in a chart."""
+    """Yield all values of a key in a chart."""
     if isinstance(value, dict):
         for name, item in value.items():
             if name == key:

@@ -1,4 +1,4 @@
-"""`sledsim plugin-check`: built-in schedulers pass, and what breaks the contract is named with its request."""
+"""`sledsim plugin-check`: built-in schedulers pass, and contract violations are named with their request."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_valid_classes_pass_the_contract_check(name: str) -> None:
     assert found.passed, str(found)
 
 
-#: What a class does wrong, the rule that it breaks, and what is said of it.
+#: Errors of a class, the violated rule, and the message.
 BROKEN = {
     "newest": ("return len(pending) - 1", "starves no request", r"request 0 was passed over [\d,]+ times"),
     "beyond": ("return len(pending)", "serves each request once: one sled", r"request 0 \(write of 1 blocks"),
@@ -85,7 +85,7 @@ def test_contract_violations_are_named(name: str, folder: Path) -> None:
     assert re.search(says, faults[rule])
 
 
-#: What classes of other roles do wrong that the same requests served do not show by themselves.
+#: Errors of classes of other roles that do not show in the served requests.
 HIDDEN = {
     "a time drawn anew": (
         """\
@@ -184,7 +184,7 @@ def test_role_of_a_class_is_detected(
 ) -> None:
     for path in (ROOT / "examples").glob("custom_*.py"):
         (folder / path.name).write_text(path.read_text())
-    # Which contract is tried is all that is asked here.
+    # Only the choice of the contract is tested here.
     monkeypatch.setattr(policy_check, "_fault", lambda _test: "")
     result = sledsim_cli("plugin-check", name, "--json")
     assert (result.status, next(iter(json.loads(result.out)))) == (0, role)

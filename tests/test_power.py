@@ -1,4 +1,4 @@
-"""What saves power: the strategies and the spin-down policies side by side, on the command line and in Python."""
+"""Power saving: strategies and spin-down policies compared, on the command line and in Python."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_traces_get_only_applicable_strategies(tmp_path: Path, mode: str, remedy
     trace.write_text("\n".join(["t_ns,device,offset_bytes,bytes,op", *records]) + "\n")
     scenario = {"workload": {"path": str(trace), "mode": mode}, "system": {"device": "g2"}}
     assert remedy in "\n".join(sledsim.power(scenario).notes)
-    # All at once on a queue: they wait together, but apart from each other.
+    # All arrive at once in the queue, at addresses apart from each other.
     apart = ["1,0,0,4096,R", "1,0,8192,4096,R", "1,0,81920,4096,R"]
     trace.write_text("\n".join(["t_ns,device,offset_bytes,bytes,op", *apart]) + "\n")
     notes = "\n".join(sledsim.power(scenario, overrides=["workload.mode=open"]).notes)
@@ -202,7 +202,7 @@ def test_policies_are_compared_with_staying_ready(policies: sledsim.studies.Powe
     rows = {row["name"]: row for row in policies.rows()}
     assert rows["never"]["startups"] <= 1
     assert rows["immediate"]["startups"] >= rows["timeout 500 µs"]["startups"]
-    # What decides with hindsight could not have done better; rounding of sums over thousands of idle times.
+    # The offline optimum is at least as good; tolerance for rounding of sums over thousands of idle times.
     assert rows["offline"]["total_j"] == pytest.approx(rows["offline"]["hindsight_j"], rel=1e-9)
     assert "hindsight" in str(policies)
 
@@ -211,7 +211,7 @@ def test_a_timeout_costs_at_most_twice_the_optimum_of_its_idle_times(policies: s
     least_w = 0.05
     row = next(row for row in policies.rows() if row["name"] == "timeout 500 µs")
     window_s = policies["timeout 500 µs"].run.measured_s
-    # Both above what the stopped sled would take at rest all the time.
+    # Both are above the energy of a sled that is always stopped.
     floor_j = least_w * window_s
     assert row["total_j"] - floor_j <= 2 * (row["hindsight_j"] - floor_j)
 

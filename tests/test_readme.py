@@ -1,4 +1,4 @@
-"""What README shows works: its commands run as printed after `make run`, and print what it says they do."""
+"""Commands of README run as printed after `make run`, with the printed output."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 README = (ROOT / "README.md").read_text()
 USE = "".join(re.findall(r"^```sh\n(.+?)```", README, flags=re.DOTALL | re.MULTILINE))
-#: What takes over ten seconds.
+#: Commands that take over ten seconds.
 SLOW = ("sledsim cost", "sledsim optimise")
-#: What takes minutes is done as printed where what it finds is looked at too: papers/tests/test_verdicts.py.
+#: Commands that take minutes run where their results are checked, too: papers/tests/test_verdicts.py.
 ELSEWHERE = "sledsim reproduce"
-# `make run` builds what is there already; activating is what the fixture's path does.
+# `make run` builds existing artefacts; the PATH of the fixture replaces activation.
 COMMANDS = [line.partition("#")[0].strip() for line in USE.splitlines() if line.startswith("sledsim ")]
 TIME_LIMIT_S = 600
 
@@ -57,7 +57,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run what was printed, as a reader pastes it."""
+    """Run a printed command as a reader pastes it."""
     path = f"{folder / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
     words = ["bash", "-c", command]
     done = subprocess.run(
@@ -100,7 +100,7 @@ def test_a_command_of_readme_runs_as_printed(checkout: Path, examples: Path, com
         assert whole.stat().st_size > 1000
 
 
-def test_readme_shows_what_commands_print() -> None:
+def test_readme_has_the_output_of_its_commands() -> None:
     assert filled(README) == README, "run `make generate`"
 
 
@@ -140,7 +140,7 @@ def test_every_next_line_works_as_printed(checkout: Path) -> None:
         assert all(shell(each, checkout).returncode == 0 for each in re.findall(r"^Next: (.+)$", done.stdout, re.M))
 
 
-def ways_out(message: str) -> list[str]:
+def suggested_commands(message: str) -> list[str]:
     """Return the commands that an error offers."""
     return [line.strip() for line in message.partition("to go on, ")[2].splitlines()[1:]]
 
@@ -165,7 +165,7 @@ def test_error_of_a_too_large_trace_lists_the_remedies(checkout: Path, records: 
         assert refused.returncode == 2
         # 1 TiB and a sector, less the 3.456 GB of a g2.
         assert "the trace takes 1096.056 GB more" in refused.stderr
-        ways = ways_out(refused.stderr)
+        ways = suggested_commands(refused.stderr)
         assert len(ways) == 3
         for way in ways:
             done = shell(way, checkout)
@@ -180,14 +180,14 @@ def test_error_of_a_buffer_without_cache_suggests_a_working_setting(checkout: Pa
     without = "sledsim run --set device.buffer_caching=false scenario.toml --set device.name=atlas10k --set"
     assert shell("sledsim example scenario", checkout).returncode == 0
     for one, other in (("read_ahead=none", "fast_write"), ("fast_write=none", "read_ahead")):
-        [way] = ways_out(shell(f"{without} device.{one}", checkout).stderr)
+        [way] = suggested_commands(shell(f"{without} device.{one}", checkout).stderr)
         assert way.endswith(f"{other}=none")
         assert shell(way, checkout).returncode == 0
-    # Two that go together are no two ways out.
+    # Two settings that are only valid together are not two remedies.
     both = shell(f"{without} run.requests=5000", checkout)
     assert both.returncode == 2
     assert 'read_ahead = "none" with system.device.fast_write = "none"' in both.stderr
-    assert not ways_out(both.stderr)
+    assert not suggested_commands(both.stderr)
 
 
 @pytest.mark.parametrize(
@@ -200,9 +200,9 @@ def test_error_of_a_trace_beyond_the_device_suggests_a_larger_device(
     (checkout / "far.csv").write_text(f"{HEADER}0,0,{reaches_bytes},512,R\n9,0,{reaches_bytes},512,R\n")
     refused = shell("sledsim replay far.csv --device g2 --fit=error", checkout)
     assert refused.returncode == 2
-    # Of one device nobody has to choose one.
+    # With a single device there is no choice of devices.
     assert "--devices" not in refused.stderr
-    ways = ways_out(refused.stderr)
+    ways = suggested_commands(refused.stderr)
     assert ways == [f"sledsim replay far.csv --device g2 --fit {fit}" for fit in ("wrap", "scale")] + [
         f"sledsim replay far.csv --fit=error --device {device}"
     ]

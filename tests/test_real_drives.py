@@ -63,11 +63,11 @@ def test_block_count_below_the_trace_is_replaced_by_that_of_the_zones(tmp_path: 
     assert (note.file, note.line, note.value) == ("hp_c2247a_validate.model", 4, "1300000")
     assert note.changes_results
     assert "the zones hold 2,054,864 blocks" in str(found.notes())
-    # A number that the trace keeps to is the drive's, and one that is asked for counts whatever the file says.
+    # A block count that covers the trace is used; a given setting overrides the file.
     assert "Block count" not in {each.name for each in as_it_is.left_out}
     with pytest.raises(TraceError, match="reaches beyond"):
         sledsim.studies.validate_drive(specs, trace, overrides=["device.capacity_blocks=1300000"])
-    # Beyond the zones there is nothing.
+    # The drive has no blocks beyond its zones.
     beyond = tmp_path / "beyond.trace"
     beyond.write_text("R Miss 2054864 1 1.0 2.0\n")
     with pytest.raises(TraceError, match="reaches beyond"):

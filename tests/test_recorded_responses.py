@@ -1,4 +1,4 @@
-"""What requests took where a trace was recorded, of a served device's log and of any other, beside its replay."""
+"""Recorded response times, of served devices and other traces, beside those of the replay."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_recorded_responses_are_shown_beside_simulated_ones(
     assert "response (ms)" in sledsim_cli("trace", recorded_file, "--head", "10").out
     rows = sledsim.traces.open_trace(recorded_file).relation()
     assert rows.aggregate("count(*), max(response_ns)").fetchall() == [(COUNT, 1_621_250)]
-    # What was measured on a drive is recorded no less.
+    # Measured times of a drive are recorded responses, too.
     replayed = sledsim.replay(measured_file)
     assert replayed.recorded["response"]["mean_ms"] == pytest.approx(8.0005 + 0.1 * 59 / 2)
     assert replayed.recorded["flushes"] is None
@@ -186,5 +186,5 @@ def test_replayed_server_logs_have_client_waiting_times(tmp_path: Path, sledsim_
     found = sledsim.studies.validate_drive("atlas10k", log)
     assert found.columns["measured_ms"][1:].tolist() == pytest.approx(waited_ms.tolist())
     assert found.columns["modelled_ms"][1:].tolist() == pytest.approx(due_ms.tolist())
-    # What is between them is how exactly the server delivered.
+    # The difference is the accuracy of the server.
     assert found.median_absolute_error_ms == pytest.approx(np.median(np.abs(waited_ms - due_ms)))

@@ -1,4 +1,4 @@
-"""Relations laid out over devices: what is read, how long it takes, and what is refused."""
+"""Relations laid out over devices: blocks read, times, and errors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 LAYOUTS = ["row-major", "column-major", "tip-subset", "equivalent"]
 G2, G1 = sledsim.devices.MemsStorage("g2"), sledsim.devices.MemsStorage("g1")
-#: A device that goes on from a point along either axis, without a bus in the way.
+#: A device that reads on along either axis from any point, without a bus limit.
 POINTS = sledsim.devices.MemsStorage("g2", transfer="points", active_tips=5120, bus_ms_per_block=0.0)
 LAID = [*((name, device) for name in LAYOUTS for device in (G2, G1)), ("row-major", POINTS), ("two-axes", POINTS)]
 
@@ -76,7 +76,7 @@ def test_a_scan_reads_every_block_of_every_row_once(relation: Relation, laid: tu
 @settings(max_examples=25, deadline=None)
 @given(relations)
 def test_values_fill_their_blocks(relation: Relation) -> None:
-    # As many blocks at a position as the values of its records take, and none in vain.
+    # Each position holds the values of its records in as few blocks as possible.
     small = Relation(min(relation.records, 2000), relation.attributes)
     layout = made("equivalent", small)
     assert isinstance(layout, EquivalentBlocks)
@@ -86,7 +86,7 @@ def test_values_fill_their_blocks(relation: Relation) -> None:
 
 
 @pytest.mark.parametrize("device", [G2, G1], ids=["g2", "g1"])
-def test_a_row_lies_in_equivalent_blocks(device: sledsim.devices.MemsStorage) -> None:
+def test_rows_use_equivalent_blocks(device: sledsim.devices.MemsStorage) -> None:
     layout = made("equivalent", Relation(records=100_000), device)
     for record in range(0, 100_000, 7_919):
         pieces = layout.rows(np.array([record], dtype=np.uint64))
@@ -177,10 +177,10 @@ def test_a_table_of_points_is_read_as_quickly_by_rows_as_by_columns() -> None:
     single_s = [times["two-axes", f"scan of a{i}"].time_s for i in range(1, 5)]
     assert sum(single_s) / full_s == pytest.approx(1, rel=0.06)
     assert np.array(single_s) / sum(single_s) == pytest.approx(np.array([8, 32, 15, 16]) / 71, rel=0.05)
-    # What passes, and a way of a few tenths of a millisecond to each line: turning round, settling.
+    # Transfer time, and a few tenths of a millisecond per line for turnaround and settling.
     passing_s = lines.total * 9 / 8 / 700e3
     assert 0.2e-3 < (full_s - passing_s) / len(lines.sizes) < 0.35e-3
-    # A row lies on one line: one way to it, where columns are as many as it has attributes.
+    # A row is on one line and takes one seek; columns take one for each attribute.
     assert times["two-axes", "fetch"].time_s < times["column-major", "fetch"].time_s / 2
 
 
@@ -286,7 +286,7 @@ def test_the_command_prints_tables_json_and_a_picture(sledsim_cli: Callable[...,
     }
 
 
-def test_the_page_shows_what_the_command_prints(sledsim_cli: Callable[..., Outcome]) -> None:
+def test_the_page_has_the_output_of_the_command(sledsim_cli: Callable[..., Outcome]) -> None:
     page = (ROOT / "docs" / "how-to" / "relation.md").read_text()
     block = next(part for part in page.split("```") if "records of 71 bytes" in part)
     shown = [line for line in block.strip().splitlines() if line != "…"]

@@ -1,4 +1,4 @@
-"""The Markov models of enclosures: closed forms, exact arithmetic, and what must always hold."""
+"""The Markov models of enclosures: closed forms, exact arithmetic, and invariants."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from sledsim.reliability.duration import YEAR_H
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# What is left to rounding, in chains of up to some hundred states.
+# Tolerance for rounding, in chains of up to some hundred states.
 ROUNDING = 1e-12
 
 # Closed forms.
@@ -194,7 +194,7 @@ def test_counts_until_loss_are_the_long_time_limit() -> None:
     assert model.replaced_until_loss == pytest.approx(3 * model.repairs_until_loss, rel=ROUNDING, abs=0)
 
 
-# What must always hold.
+# Invariants.
 
 # The same cases everywhere, however slow the machine.
 settled = settings(derandomize=True, deadline=None)
@@ -307,7 +307,7 @@ def test_a_time_alone_and_among_others_gives_the_same(description: Description, 
     )
 
 
-# What is refused.
+# Errors.
 
 
 @pytest.mark.parametrize(

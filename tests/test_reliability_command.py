@@ -1,4 +1,4 @@
-"""`sledsim reliability`: what it prints of enclosures, and what it refuses."""
+"""`sledsim reliability`: output and errors."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_figures_are_printed_drawn_and_written(
     assert found.out.startswith(whole["title"])
 
 
-def test_figures_show_what_the_paper_prints(sledsim_cli: Callable[..., Outcome]) -> None:
+def test_figures_have_the_published_values(sledsim_cli: Callable[..., Outcome]) -> None:
     def figure(name: str) -> dict[str, Any]:
         whole: dict[str, Any] = json.loads(sledsim_cli("reliability", HONG, "--figure", name, "--json").out)
         return whole
@@ -197,7 +197,7 @@ def test_cases_without_a_chain_are_simulated(sledsim_cli: Callable[..., Outcome]
     assert found.status == 0
     assert "lognormal, sigma 1.2" in found.out
     assert "100 and no spares" in found.out
-    # What the chain would say of it would be wrong.
+    # Figures of the chain would be wrong here.
     assert "single device" not in found.out
     assert "cost over" not in found.out
     assert picture.read_text().startswith("<svg")
@@ -220,7 +220,7 @@ def test_simulated_enclosures_have_survival_and_without_repairs_an_mttf(sledsim_
     printed = sledsim_cli("reliability", HONG, *options).out
     assert all(f"survival of {within}" in printed for within in ("1 year", "3 years", "5 years"))
     assert "MTTF (years)" in printed
-    # Somebody who comes may keep it alive for ever.
+    # With repairs the enclosure may survive indefinitely.
     repaired = sledsim_cli("reliability", HONG, *options, "--set", "repair.strategy=preventive").out
     assert "MTTF (years)" not in repaired
 
@@ -236,7 +236,7 @@ def test_unobserved_repairs_are_printed_as_bounds() -> None:
     assert repairs["high"] == pytest.approx(-math.log(0.05) / 1000, rel=1e-9)
     assert replaced["high"] == pytest.approx(6 * repairs["high"], rel=1e-9)
     assert "repairs within 1 year, mean           < 0.00300" in str(found)
-    # Where nobody comes, no repair is certain.
+    # Without visits there are certainly no repairs.
     never = reliability.simulate(HONG, years=[1], lifetimes=1000, method="plain")
     assert never.repairs == [{"estimate": 0.0, "low": 0.0, "high": 0.0}]
 

@@ -1,4 +1,4 @@
-"""What enclosures cost: against closed forms, against every other design, and at the break-even price of a visit."""
+"""Cost of enclosures: closed forms, comparison with every other design, and break-even prices of visits."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_no_design_beats_the_frontier(curve: reliability.CostCurve) -> None:
 
     assert curve.frontier
     for design in curve.designs:
-        # Without spares both strategies make the same design, which stands on the frontier once at most.
+        # Without spares both strategies give the same design, which is on the frontier at most once.
         assert (place(design) in {place(each) for each in curve.frontier}) != beaten(design)
     assert curve.cheapest.total == min(each.total for each in curve.designs)
 
@@ -114,7 +114,7 @@ def test_a_visit_pays_up_to_its_break_even_price_and_no_further(curve: reliabili
         assert least_of_maintained(0.99 * each.price, loss) < spent < least_of_maintained(1.01 * each.price, loss)
     for each in curve.visit_prices:
         if each.price is None:
-            # Even where nobody asks money for coming, the devices put in cost more than the spares.
+            # Even with free visits, the replaced devices cost more than the spares.
             assert least_of_maintained(0.0, each.loss_probability) >= bare[each.spares].spent
 
 

@@ -1,4 +1,4 @@
-"""Descriptions of enclosures: what they hold, and errors that name the key and say what to write."""
+"""Descriptions of enclosures: values, and errors that name the key and the remedy."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_a_time_of_repair_without_a_strategy_is_refused(key: str) -> None:
     assert Description.load(described.to_dict()) == described
 
 
-# The table, the keys that change (None: taken out), and what the message begins with.
+# The table, the changed keys (None: removed), and the start of the message.
 COUNT = "expected a whole number from 1 to 100000"
 WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("enclosure", {"data": 0}, f"enclosure.data = 0 is out of range: {COUNT}"),

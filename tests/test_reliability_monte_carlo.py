@@ -107,7 +107,7 @@ def test_lifetimes_repairs_and_replaced_devices_agree_with_the_chain() -> None:
         assert repairs["high"] / repairs["low"] < 1.1
 
 
-def test_automatic_choice_forces_only_what_is_rare() -> None:
+def test_automatic_method_forces_only_rare_losses() -> None:
     found = simulate(HONG2006, years=[5, 0.5], lifetimes=20_000)
     assert [loss["years"] for loss in found.loss] == [5, 0.5]
     assert [loss["method"] for loss in found.loss] == ["plain", "biased"]
@@ -116,7 +116,7 @@ def test_automatic_choice_forces_only_what_is_rare() -> None:
         assert loss["estimate"] == pytest.approx(float(model.loss_probability(loss["years"] * 8760)), rel=0.05)
     assert found.lifetimes == 40_000
     assert "forced" in str(found)
-    # What is common enough for plain sampling is still forced where it is to be known better.
+    # Events that are common enough for plain sampling are still forced for higher precision.
     precise = simulate(HONG2006, years=[5], precision=0.004)
     assert precise.loss[0]["method"] == "biased"
     assert precise.loss[0]["high"] - precise.loss[0]["low"] <= 2 * 0.004 * (precise.loss[0]["estimate"] or 0)
@@ -148,15 +148,15 @@ def test_too_many_lifetimes_are_refused_before_simulation() -> None:
         assert (caught.value.kind, caught.value.path) == ("out-of-range", "lifetimes")
     with pytest.raises(ReliabilityError, match="10006 devices and spares are more than 10000"):
         simulate(HONG2006, overrides={"enclosure.data": 10_000}, lifetimes=1000)
-    # Who gives no number gets as many as there can be: a hundred million of so many devices would be too many.
+    # Without a number the maximum is used: a hundred million lifetimes of this many devices would be too many.
     large = simulate(
-        HONG2006, overrides={"enclosure.data": 9_000}, years=[1e-7], precision=1.0, progress=_soon_enough()
+        HONG2006, overrides={"enclosure.data": 9_000}, years=[1e-7], precision=1.0, progress=_stop_at_first_report()
     )
     assert not large.complete
 
 
-def _soon_enough() -> Callable[[int, int], None]:
-    """Return what ends a simulation that has begun, once it has said how many lifetimes there may be."""
+def _stop_at_first_report() -> Callable[[int, int], None]:
+    """Return a callback that ends a simulation when it first reports the number of lifetimes."""
 
     def stop(_: int, most: int) -> None:
         assert most == 2**36 // 9_007

@@ -1,4 +1,4 @@
-"""What the pages say of reliability is what the program says."""
+"""Statements of the pages on reliability match the program."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HONG = EXAMPLES / "hong2006.toml"
 PAGES = [ROOT / "docs" / folder / "reliability.md" for folder in ("how-to", "explanation")]
 
 
-def test_the_page_shows_what_the_commands_print(
+def test_the_page_has_the_output_of_the_commands(
     sledsim_cli: Callable[..., Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = "\n".join(path.read_text() for path in PAGES)

@@ -1,4 +1,4 @@
-"""Pictures of enclosures: what is drawn is what was computed, with units, and told apart."""
+"""Pictures of enclosures: drawn values match the computed ones, with units and distinct styles."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_charts_can_be_saved(shown: dict[str, Shown], tmp_path: Path) -> None:
 
 
 def test_enclosures_without_failures_are_drawn() -> None:
-    # Probabilities far below what a logarithmic axis of doubles shows next to 1.
+    # Probabilities far below the range of a logarithmic axis of doubles next to 1.
     found = reliability.analyse(
         ENCLOSURE,
         overrides={

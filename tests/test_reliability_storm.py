@@ -21,9 +21,9 @@ from sledsim.reliability.duration import YEAR_H
 if TYPE_CHECKING:
     from pathlib import Path
 
-# What the rational solution and ours may differ by: rounding of a chain of some twenty states.
+# Tolerance between the rational solution and ours: rounding of a chain of about twenty states.
 EXACT = 1e-12
-# The precision that Storm is asked for.
+# The precision requested from Storm.
 TRANSIENT = 1e-6
 
 

@@ -26,7 +26,7 @@ NUMBERS = (1e-5, 1.5e-7, 1e-4, 0.1 + 0.2, 1e15, 1e16, 123456789012345680.0, 1e9,
 
 
 def as_python_writes(values: dict[str, Any]) -> str:
-    """Return what the keys of runs have always been hashes of."""
+    """Return the text that the keys of runs are hashes of."""
     return json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 

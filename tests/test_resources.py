@@ -1,4 +1,4 @@
-"""Little memory, few open files, folders that cannot be written, parts that are cut or foreign; who can be reached."""
+"""Little memory, few open files, unwritable folders, truncated or foreign parts; reachable addresses."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ axes."{RATE}" = [300, 900]
 
 
 def limited(kind: str, most: int, *arguments: str | Path) -> Outcome:
-    """Run a command under a limit; whatever comes of it, it is one message and no more."""
+    """Run a command under a limit and check that it prints at most one message."""
     from conftest import Outcome
 
     command = [sys.executable, "-c", LIMITED, kind, str(most), *map(str, arguments)]
@@ -186,7 +186,7 @@ def test_a_store_of_many_parts_is_read_with_few_open_files(sweep_file: Path, tmp
 
 
 def unwritable(tmp_path: Path) -> Path:
-    """Return a folder in which nobody can make anything, root neither."""
+    """Return a folder in which no user, not even root, can create files."""
     if os.geteuid() == 0:
         return Path("/proc")
     folder = tmp_path / "read-only"
@@ -248,7 +248,7 @@ def test_full_disks_keep_earlier_files(scenario_file: Path, tmp_path: Path, name
     assert [each.name for each in folder.iterdir()] == [name]
 
 
-#: Starts a cluster on this machine, and prints all addresses at which it, and what it has started, listen.
+#: Starts a cluster on this machine, and prints all listening addresses of it and its children.
 LISTENING = """
 from contextlib import suppress
 from pathlib import Path
@@ -282,12 +282,12 @@ def test_local_clusters_listen_on_loopback_only(tmp_path: Path) -> None:
     script.write_text(LISTENING)
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True, timeout=120)
     listening = {tuple(line.split()) for line in done.stdout.splitlines()}
-    assert listening, "nobody listens"
+    assert listening, "no listening socket"
     assert listening <= {("tcp", "0100007F"), ("tcp6", "00000000000000000000000001000000")}, listening
 
 
 def test_too_many_sleds_are_refused_before_allocation(tmp_path: Path) -> None:
-    # Each has a queue of its own: made first they would take more than a gigabyte.
+    # Each has its own queue: allocated first they would take more than a gigabyte.
     drive = {"kind": "drive", "device": {"name": "g1-paper", "sleds": 1024}, "scheduler": {"name": "asptf"}}
     member = {"kind": "partition", "child": drive, "first_block": 54547, "bytes": 16777216}
     workload = {"arrival": {"kind": "poisson", "rate_per_s": 10.0}}

@@ -98,7 +98,7 @@ def test_a_result_prints_as_tables(result: sledsim.Result) -> None:
     for words in ("g2, sptf", "time (ms)", "response", "  writes", "MB/s", "energy (J)"):
         assert words in text
     html = result._repr_html_()
-    # What one looks for first, and every figure below.
+    # The headline figures, and all figures below.
     assert html.count("<table>") == 1 + len(result.tables()) == html.count("</table>")
     assert "g2" in repr(result)
 
@@ -313,7 +313,7 @@ def test_figures_after_a_warm_up_name_their_requests() -> None:
     said = f"times are of the {result.requests.measured:,} requests that arrived and completed in the measured 1"
     for text in (str(result.brief()), str(result)):
         assert said in " ".join(text.split())
-    # Whatever arrived after the warm-up is still in the queue.
+    # All requests that arrived after the warm-up are still in the queue.
     result = sledsim.run({"workload": workload, "system": {"device": "g2"}, "run": {"time_s": 1.2, "warmup_s": 1.0}})
     lines = str(result.brief()).splitlines()
     assert f"{result.in_system.completed:,} requests completed, cannot keep up: " in lines[0]

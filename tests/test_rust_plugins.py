@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 CRATE = ROOT / "examples" / "rust-plugins"
-#: What has been compiled for the simulator serves the crate too.
+#: Reuses the build artefacts of the simulator.
 BUILDING = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target"), "PYO3_PYTHON": sys.executable}
 
 
@@ -36,7 +36,7 @@ def test_the_crate_reuses_the_build_of_the_simulator() -> None:
     ours, theirs = (tomllib.loads((folder / "Cargo.toml").read_text())["profile"]["dev"] for folder in (ROOT, CRATE))
     locked = {package["name"] for package in tomllib.loads((CRATE / "Cargo.lock").read_text())["package"]}
     packages = {name: each for name, each in ours.pop("package").items() if name in locked}
-    # Of these the simulator's tests build none.
+    # The simulator's tests build none of these.
     own = {name: {"opt-level": 0} for name in ("rust-plugins", "sledsim-python")}
     assert theirs.pop("package") == packages | own
     assert theirs == ours

@@ -1,4 +1,4 @@
-"""Scenarios: every way to write one, and what becomes of them."""
+"""Scenarios: all notations, and their resolved form."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_numpy_values_are_accepted() -> None:
 
 @pytest.mark.parametrize("example", examples_of("scenario"))
 def test_the_schema_for_documents_accepts_the_examples(example: Path) -> None:
-    """What the reader takes, an editor that checks against the schema must not mark."""
+    """The editor schema must accept everything that the reader accepts."""
     document = tomllib.loads(example.read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator(_core.schema(document=True)).validate(document)
 

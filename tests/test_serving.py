@@ -1,4 +1,4 @@
-"""A system served as a network block device: the protocol, the data, the times, and what goes wrong."""
+"""A system served as a network block device: the protocol, the data, the times, and errors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a block device 
 
 
 class Server:
-    """A server in a process of its own."""
+    """A server in its own process."""
 
     def __init__(
         self, folder: Path, *options: str, system: str = "device = 'g2'", before: tuple[str, ...] = ()
@@ -146,7 +146,7 @@ def test_invalid_requests_are_refused_and_the_connection_stays_open(tmp_path: Pa
         assert client.read(size - 512, 512) == bytes(512)
         client.send(7)
         client.socket.sendall(b"nonsense that is no request at all")
-        # Whoever talks nonsense is left; the one request before it is answered first.
+        # After an invalid message the server disconnects; it first replies to the earlier request.
         with suppress(EOFError, OSError):
             assert client.answer() == (INVALID, client.cookie)
             client.take(1)
@@ -342,7 +342,7 @@ def test_invalid_image_files_are_reported(tmp_path: Path) -> None:
 
 def test_full_host_disk_fails_the_write_only(tmp_path: Path) -> None:
     (tmp_path / "small").mkdir()
-    # A name space of its own, in which anybody may mount a small disk.
+    # A user namespace, in which a small disk can be mounted without privileges.
     small = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
     mount = "mount -t tmpfs -o size=256k none small"
     if not which("unshare") or subprocess.run([*small, mount], cwd=tmp_path, capture_output=True).returncode:
@@ -485,7 +485,7 @@ def test_existing_file_at_the_socket_path_is_named_and_kept(tmp_path: Path, kind
     image = tmp_path / "disk.img"
     place = tmp_path / "s.sock"
     if kind == "file":
-        place.write_text("somebody's")
+        place.write_text("another file")
     else:
         place.mkdir()
     with pytest.raises(sledsim.RunError) as caught:
@@ -493,7 +493,7 @@ def test_existing_file_at_the_socket_path_is_named_and_kept(tmp_path: Path, kind
     assert not image.exists()
     assert caught.value.path == "socket"
     assert str(caught.value) == f"socket: {place} is a {kind}, not a socket: remove it, or name another path"
-    assert place.is_dir() or place.read_text() == "somebody's"
+    assert place.is_dir() or place.read_text() == "another file"
 
 
 def test_the_command_prints_errors(sledsim_cli: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The tool that measures how exactly a served device answers: what fio sees, beside what the server says."""
+"""The tool that measures the accuracy of a served device: times of fio and of the server."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_fio_and_the_server_report_the_same_requests(tmp_path: Path) -> None:
         missing(lacks)
     found = served(tmp_path, Measuring(seconds=1), access_ms=1.0, dilation=2)
     assert found.delivery["reads"] == len(found.took_us) > 10
-    # Whatever else the machine does: no answer comes long before it should.
+    # Under any other load, no reply is much too early.
     assert min(found.whole_us) > 1000
     assert len(found.whole_us) == len(found.took_us)
     assert sum(found.whole_us) > sum(found.took_us)
@@ -51,7 +51,7 @@ def test_error_is_measured_minus_requested_time() -> None:
     row = row_of(0.5, 2, seen([1000.0, 1010.0, 990.0, 1030.0], 0.25))
     assert row.fio == (10.0, 10.0, 0.75)
     assert row.server == (1.0, 2.0, 0.75)
-    # About what they took in the median, 1005 µs: two off by 5, one by 15, one by 25 of 20.
+    # Around the median of 1005 µs: two of 20 off by 5, one by 15, one by 25.
     assert row.bare == (15.0, 0.75)
     assert (
         row.line() == "| 0.5 ms | 2 | 1.0 µs | 2.0 µs | 75.0 % | 10.0 µs | 10.0 µs | 75.0 % | 15.0 µs | 75.0 % | 0.25 |"
@@ -93,7 +93,7 @@ def test_the_best_of_several_tries_counts(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(serving_accuracy, "served", lambda *_: seen([1.0], next(loads)))
     assert quietest(tmp_path, Measuring(1, tries=2), 1.0, 1).others == 0.5
     assert quietest(tmp_path, Measuring(1, tries=2), 1.0, 1).others == 0.01
-    # Of tries beside nothing else the one in which bare programs were disturbed least, up to what is asked.
+    # Of the tries without other load, the one with the least disturbance of bare programs, up to the target.
     late_us = iter([900.0, 700.0, 800.0, 300.0, 0.0])
     monkeypatch.setattr(
         serving_accuracy, "served", lambda *_: seen([1.0], 0.01, [0.0, 0.0, late := next(late_us), late])

@@ -1,4 +1,4 @@
-"""Servers and clients killed at random: what was answered and flushed is there again, and a file system is whole."""
+"""Servers and clients killed at random: acknowledged data survives, and file systems are consistent."""
 
 import json
 import os
@@ -17,20 +17,20 @@ import nbd_client
 from conftest import missing, size
 from nbd_client import BLOCK_BYTES, BLOCKS, ZEROES, data_of
 from test_serving import Server, served
-from test_serving_programs import SMALL, at, require_fio, run
-from waiting import at_some_moment, until
+from test_serving_programs import SMALL, address_of, require_fio, run
+from waiting import sleep_randomly, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a block device is served on Linux")
 
 #: Runs that end by a kill, of the server and of its client in turn: 50 with those of test_serving_guests.py.
 ROUNDS, ROUNDS_OF_A_FILE_SYSTEM = size(4, 26), size(3, 16)
-#: A client of its own process, which tells what it asks for and what is answered.
+#: A client in its own process, which prints its requests and their replies.
 WRITES = [sys.executable, nbd_client.__file__]
 
 
 @contextmanager
 def ended(end: Callable[[], object], after_s: float) -> Iterator[None]:
-    """End a process, or what it is connected by, after a while, and not later than what is done meanwhile."""
+    """End a process or its connection after a while, at the latest when the other work is done."""
     timer = Timer(after_s, end)
     timer.start()
     try:
@@ -41,10 +41,10 @@ def ended(end: Callable[[], object], after_s: float) -> Iterator[None]:
 
 @contextmanager
 def writing(server: Server, log: Path, seed: int) -> Iterator[subprocess.Popen[bytes]]:
-    """Let a process of its own write; begin when something has been answered."""
+    """Run a writing process; yield it after its first reply."""
     with log.open("wb") as out, subprocess.Popen([*WRITES, server.socket, str(seed)], stdout=out) as client:
         try:
-            assert until(lambda: b"answered" in log.read_bytes(), client), "it ended before it wrote"
+            assert wait_until(lambda: b"answered" in log.read_bytes(), client), "it ended before it wrote"
             yield client
         finally:
             client.kill()
@@ -52,7 +52,7 @@ def writing(server: Server, log: Path, seed: int) -> Iterator[subprocess.Popen[b
 
 def test_acknowledged_writes_survive_a_kill(tmp_path: Path) -> None:
     moments, log = Random(3), tmp_path / "log"
-    # What a block may hold: what was answered last, and what was asked for after that.
+    # Possible contents of a block: the last acknowledged one and those requested after it.
     may_hold = [[bytes(BLOCK_BYTES)] for _ in range(BLOCKS)]
     answered = 0
     for number in range(ROUNDS + 1):
@@ -66,7 +66,7 @@ def test_acknowledged_writes_survive_a_kill(tmp_path: Path) -> None:
             if number == ROUNDS:
                 break
             with writing(server, log, number) as client:
-                at_some_moment(moments, 0.3)
+                sleep_randomly(moments, 0.3)
                 if number % 2:
                     server.process.kill()
                     assert client.wait(timeout=60) == 0
@@ -93,15 +93,15 @@ def test_acknowledged_writes_survive_a_kill(tmp_path: Path) -> None:
 
 def test_fio_verifies_its_writes_after_a_server_restart(tmp_path: Path) -> None:
     require_fio(tmp_path)
-    job = ["--ioengine=nbd", f"--uri={at(tmp_path)}", "--rw=randwrite", "--bs=4k", "--iodepth=8", "--size=4m"]
+    job = ["--ioengine=nbd", f"--uri={address_of(tmp_path)}", "--rw=randwrite", "--bs=4k", "--iodepth=8", "--size=4m"]
     job += ["--verify=crc32c", "--verify_fatal=1", "--output-format=json", "--output=found.json"]
     kept, cut_off = ["--name=kept", *job], ["--name=cut-off", *job, "--offset=4m", "--time_based", "--runtime=60"]
     with served(tmp_path, "--image", "disk.img", system=SMALL) as server:
         run("fio", *kept, "--do_verify=0", "--end_fsync=1", folder=tmp_path)
         written = (tmp_path / "disk.img").stat().st_blocks
         with subprocess.Popen(["fio", *cut_off, "--do_verify=0"], cwd=tmp_path, stderr=subprocess.DEVNULL) as fio:
-            assert until(lambda: (tmp_path / "disk.img").stat().st_blocks > written, fio)
-            at_some_moment(Random(5), 0.5)
+            assert wait_until(lambda: (tmp_path / "disk.img").stat().st_blocks > written, fio)
+            sleep_randomly(Random(5), 0.5)
             server.process.kill()
         assert fio.returncode != 0
     with served(tmp_path, "--image", "disk.img", system=SMALL) as server:
@@ -119,13 +119,13 @@ def test_fio_verifies_its_writes_after_a_server_restart(tmp_path: Path) -> None:
 
 @contextmanager
 def file_system(folder: Path) -> Iterator[tuple[Path, Callable[[], object]]]:
-    """Mount the file system on a served device: its journal is replayed. Give what kills the client, too."""
+    """Mount the file system on a served device, which replays its journal. Yield a function that kills the client."""
     device, mounted = folder / "device", folder / "mounted"
     device.touch()
     mounted.mkdir(exist_ok=True)
-    with subprocess.Popen(["nbdfuse", str(device), at(folder)], stderr=subprocess.DEVNULL) as fuse:
+    with subprocess.Popen(["nbdfuse", str(device), address_of(folder)], stderr=subprocess.DEVNULL) as fuse:
         try:
-            assert until(lambda: device.stat().st_size, fuse)
+            assert wait_until(lambda: device.stat().st_size, fuse)
             if not (folder / "made").exists():
                 subprocess.run(["mke2fs", "-q", "-F", "-t", "ext4", device], check=True)
                 (folder / "made").touch()
@@ -139,21 +139,21 @@ def file_system(folder: Path) -> Iterator[tuple[Path, Callable[[], object]]]:
             fuse.kill()
 
 
-def refused() -> str | None:
-    """Return what a mounted file system takes that this machine does not allow: nobody can install it."""
+def mount_refusal() -> str | None:
+    """Return the reason if this machine does not allow mounting a file system."""
     if os.geteuid() != 0 or not Path("/dev/fuse").exists() or not Path("/dev/loop-control").exists():
         return "only root mounts, where there are FUSE and loop devices"
     return None
 
 
-def lacking() -> str | None:
+def missing_program() -> str | None:
     """Return which program it takes that is not here."""
     return next((f"{each} is not installed" for each in ("nbdfuse", "mke2fs", "e2fsck") if not which(each)), None)
 
 
-@pytest.mark.skipif(refused() is not None, reason=refused() or "")
+@pytest.mark.skipif(mount_refusal() is not None, reason=mount_refusal() or "")
 def test_file_system_is_consistent_and_has_every_synced_file(tmp_path: Path) -> None:
-    if says := lacking():
+    if says := missing_program():
         missing(says)
     random = Random(4)
     synced: dict[str, bytes] = {}
@@ -185,7 +185,7 @@ def test_file_system_is_consistent_and_has_every_synced_file(tmp_path: Path) -> 
                     os.close(folder)
                     synced[name] = data
                     if each % 8 == 7:
-                        # There is room for some of them alone.
+                        # The disk has space for only some of the files.
                         oldest = next(iter(synced))
                         del synced[oldest]
                         (mounted / oldest).unlink()
@@ -194,7 +194,7 @@ def test_file_system_is_consistent_and_has_every_synced_file(tmp_path: Path) -> 
 
 def test_missing_programs_for_mounting_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert lacking() == "nbdfuse is not installed"
+    assert missing_program() == "nbdfuse is not installed"
     for name in ("nbdfuse", "mke2fs"):
         (tmp_path / name).touch(mode=0o755)
-    assert lacking() == "e2fsck is not installed"
+    assert missing_program() == "e2fsck is not installed"

@@ -1,4 +1,4 @@
-"""The files of a served system: what may be written, what is left alone, and what is said of it; names and settings."""
+"""The files of a served system: overwriting, protection and messages; names and settings."""
 
 from __future__ import annotations
 
@@ -174,14 +174,14 @@ def test_results_without_requests_have_no_times(folder: Path, flushes: int) -> N
     assert found["delivery"] == {"reads": 0, "writes": 0, "flushes": flushes, **nothing}
 
 
-def at_once(*_: object) -> None:
-    """Be told that programs can connect, and end the server with Ctrl-C."""
+def interrupt_when_ready(*_: object) -> None:
+    """Press Ctrl-C as soon as programs can connect."""
     raise KeyboardInterrupt
 
 
 @pytest.mark.usefixtures("folder")
-def test_tables_without_requests_say_so() -> None:
-    found = sledsim.runs.serve("g2", ready=at_once)
+def test_tables_without_requests_have_a_note() -> None:
+    found = sledsim.runs.serve("g2", ready=interrupt_when_ready)
     assert (found.on_time, found.trusted) == (None, None)
     assert str(found.table()).count("nothing was read or written") == 2
     rows = "\n".join(map(str, found.tables())).splitlines()
@@ -206,4 +206,4 @@ def test_run_settings_are_ignored_except_warm_up(folder: Path) -> None:
     run = "[run]\nrequests = 5\nwarmup_requests = 1\n[workload]\nname = 'tpcc-like'\n[system]\ndevice = 'g2'\n"
     (folder / "whole.toml").write_text(run)
     for sets in ([], ["run.warmup_s=0"]):
-        assert sledsim.runs.serve(Path("whole.toml"), overrides=sets, ready=at_once).reads == 0
+        assert sledsim.runs.serve(Path("whole.toml"), overrides=sets, ready=interrupt_when_ready).reads == 0

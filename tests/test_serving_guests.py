@@ -1,4 +1,4 @@
-"""Guests killed at random, whose disk is served: what they had synced is there, and their file system is whole."""
+"""Guests killed at random on a served disk: synced data survives, and file systems are consistent."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from sledsim.machine import is_there
 from sledsim.machine.archive import Archive
 from sledsim.machine.assembled import assembled, emulator
 from test_serving import served
-from test_serving_programs import SMALL, at
-from waiting import at_some_moment, until
+from test_serving_programs import SMALL, address_of
+from waiting import sleep_randomly, wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +26,7 @@ pytestmark = [
     pytest.mark.slow,
 ]
 
-#: With those of servers and of their clients in test_serving_crashes.py they are 50.
+#: With those of servers and clients in test_serving_crashes.py there are 50.
 ROUNDS = 8
 #: Numbers in a file of the guest, one on a line, from that of the file.
 NUMBERS = 900
@@ -46,12 +46,12 @@ for ((i = {first}; ; i++)); do
 done
 """
 KERNEL = "console=ttyS0 quiet panic=-1 rdinit=/init"
-#: Files that lie on the disk, and how many of them are looked at: a guest is ahead of its console.
+#: Number of files on the disk, and how many are checked: a guest is ahead of its console.
 KEPT, LOOKED_AT = 400, 100
 
 
 def archive(folder: Path, first: int) -> Path:
-    """Write what the guest's kernel finds in its memory."""
+    """Write the initial RAM disk of the guest."""
     machine = assembled()
     made = Archive()
     for name in ("bin", "sbin", "lib", "lib64"):
@@ -80,10 +80,10 @@ def killed_guest(folder: Path, first: int, moments: Random) -> list[int]:
     command = [emulator(), "-M", "pc", "-accel", "tcg", "-m", "256M", "-nodefaults", "-no-user-config", "-no-reboot"]
     command += ["-display", "none", "-nic", "none", "-serial", f"file:{console}", "-append", KERNEL]
     command += ["-kernel", str(assembled().kernel), "-initrd", str(archive(folder, first))]
-    command += ["-drive", f"file={at(folder)},format=raw,if=virtio"]
+    command += ["-drive", f"file={address_of(folder)},format=raw,if=virtio"]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as guest:
-        assert until(lambda: synced(console), guest), (guest.stderr and guest.stderr.read(), console.read_text())
-        at_some_moment(moments, 1.0)
+        assert wait_until(lambda: synced(console), guest), (guest.stderr and guest.stderr.read(), console.read_text())
+        sleep_randomly(moments, 1.0)
         guest.kill()
     return synced(console)
 

@@ -1,4 +1,4 @@
-"""Programs by others on a served device: what they write is what they read. Each test says which program it lacks."""
+"""Other programs on a served device read back the data they wrote. Each test names the program that it needs."""
 
 import json
 import subprocess
@@ -21,7 +21,7 @@ device = { name = "simpledisk-constant", capacity_blocks = 16384, access_ms = 0.
 
 
 def run(program: str, *arguments: str, folder: Path) -> str:
-    """Run a program to its end; return what it prints. Where it is missing the test is skipped, or fails in CI."""
+    """Run a program; return its output. If it is missing, skip the test, or fail in CI."""
     if not which(program):
         missing(f"{program} is not installed")
     done = subprocess.run([program, *arguments], cwd=folder, capture_output=True, text=True, timeout=120)
@@ -35,7 +35,7 @@ def require_fio(folder: Path) -> None:
         missing("fio has no engine for network block devices")
 
 
-def at(folder: Path) -> str:
+def address_of(folder: Path) -> str:
     """Return the address of the server in a folder."""
     return f"nbd+unix:///?socket={folder / 's.sock'}"
 
@@ -43,7 +43,14 @@ def at(folder: Path) -> str:
 def test_fio_verifies_its_writes(tmp_path: Path) -> None:
     require_fio(tmp_path)
     with served(tmp_path, "--log", "log.csv", system=SMALL) as server:
-        job = ["--name=verified", "--ioengine=nbd", f"--uri={at(tmp_path)}", "--rw=randwrite", "--bs=4k", "--size=4m"]
+        job = [
+            "--name=verified",
+            "--ioengine=nbd",
+            f"--uri={address_of(tmp_path)}",
+            "--rw=randwrite",
+            "--bs=4k",
+            "--size=4m",
+        ]
         job += ["--iodepth=8", "--verify=crc32c", "--fsync=64", "--output-format=json", "--output=found.json"]
         run("fio", *job, folder=tmp_path)
         [found] = json.loads((tmp_path / "found.json").read_text())["jobs"]
@@ -57,13 +64,13 @@ def test_libnbd_reads_the_export_and_copies_both_ways(tmp_path: Path) -> None:
     data = Random(1).randbytes(8 * MIB)
     (tmp_path / "in").write_bytes(data)
     with served(tmp_path, "--image", "disk.img", system=SMALL) as server:
-        [export] = json.loads(run("nbdinfo", "--json", at(tmp_path), folder=tmp_path))["exports"]
+        [export] = json.loads(run("nbdinfo", "--json", address_of(tmp_path), folder=tmp_path))["exports"]
         assert export["export-size"] == len(data)
         offers = ("can_flush", "can_fua", "can_multi_conn", "can_trim", "can_zero")
         assert all(export[each] for each in offers)
         assert not export["is_read_only"]
-        run("nbdcopy", "--flush", "in", at(tmp_path), folder=tmp_path)
-        run("nbdcopy", at(tmp_path), "out", folder=tmp_path)
+        run("nbdcopy", "--flush", "in", address_of(tmp_path), folder=tmp_path)
+        run("nbdcopy", address_of(tmp_path), "out", folder=tmp_path)
         server.end()
     assert (tmp_path / "out").read_bytes() == data == (tmp_path / "disk.img").read_bytes()
 
@@ -71,8 +78,10 @@ def test_libnbd_reads_the_export_and_copies_both_ways(tmp_path: Path) -> None:
 def test_qemu_img_converts_and_compares(tmp_path: Path) -> None:
     (tmp_path / "in").write_bytes(Random(2).randbytes(4 * MIB) + bytes(4 * MIB))
     with served(tmp_path, system=SMALL) as server:
-        run("qemu-img", "convert", "-n", "-f", "raw", "-O", "raw", "in", at(tmp_path), folder=tmp_path)
-        assert "identical" in run("qemu-img", "compare", "-f", "raw", "-F", "raw", "in", at(tmp_path), folder=tmp_path)
+        run("qemu-img", "convert", "-n", "-f", "raw", "-O", "raw", "in", address_of(tmp_path), folder=tmp_path)
+        assert "identical" in run(
+            "qemu-img", "compare", "-f", "raw", "-F", "raw", "in", address_of(tmp_path), folder=tmp_path
+        )
         server.end()
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from conftest import ROOT
-from waiting import until
+from waiting import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,13 +28,13 @@ pytestmark = [
     ),
 ]
 PAGE = ROOT / "docs" / "how-to" / "serve.md"
-#: What asks for a loader of libraries, among the kinds of an ELF file's program headers.
+#: The type of a program header that requests a dynamic loader (PT_INTERP).
 INTERPRETER = 3
 
 
 @pytest.fixture(scope="module")
 def program() -> Path:
-    """Return the program, built with the page's own words; what was built before is kept."""
+    """Return the program, built with the command of the page; an earlier build is kept."""
     page = PAGE.read_text(encoding="utf-8")
     [build] = re.findall(r"`(cargo build [^`]*sledsim-nbd)`", page)
     [flags] = re.findall(r'`RUSTFLAGS="([^"]*)"`', page)
@@ -64,7 +64,7 @@ def test_the_binary_serves_with_an_empty_environment(program: Path, tmp_path: Pa
     with subprocess.Popen([program, scenario, "--socket", path], env={}, cwd=tmp_path) as server:
         try:
             with socket.socket(socket.AF_UNIX) as client:
-                assert until(lambda: client.connect_ex(str(path)) == 0, server), "it ended before it served"
+                assert wait_until(lambda: client.connect_ex(str(path)) == 0, server), "it ended before it served"
                 client.settimeout(30)
                 assert client.recv(16, socket.MSG_WAITALL) == b"NBDMAGICIHAVEOPT"
         finally:

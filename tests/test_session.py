@@ -115,7 +115,7 @@ def test_the_result_names_the_driver() -> None:
     assert result.summary["scenario"]["workload"] == {"kind": "session"}
     assert result.summary["scenario"]["system"]["device"]["settle_constants"] == 0
     assert result.requests.completed == 1
-    # Nothing is amiss where nothing more is handed in.
+    # A run without further requests has no note.
     assert result.summary["run"]["note"] is None
     assert "1" in repr(result)
     with pytest.raises(sledsim.RunError, match="a session"):
@@ -168,7 +168,7 @@ def test_non_integers_are_refused(value: Any) -> None:
     assert (session.under_way, session.now_ns) == (0, 0)
 
 
-#: What is no number, no flag and no column.
+#: Values that are no number, flag or column.
 STRANGE: list[Any] = [
     "x",
     None,

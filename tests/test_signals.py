@@ -1,4 +1,4 @@
-"""Ctrl-C while a library is at work which tells it as an error of its own."""
+"""Ctrl-C during a call of a library that turns it into its own error."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class StoppedError(RuntimeError):
-    """What a library makes of Ctrl-C."""
+    """The error that a library raises on Ctrl-C."""
 
 
 def library() -> None:
-    """Be interrupted, and tell it in words of one's own."""
+    """Get interrupted, and raise the library's error."""
     try:
         signal.raise_signal(signal.SIGINT)
     except BaseException:
@@ -28,7 +28,7 @@ def library() -> None:
 
 @pytest.fixture(autouse=True)
 def handler() -> Iterator[None]:
-    """Put the handler of signals back, whatever a test does to it."""
+    """Restore the signal handler after each test."""
     before = signal.getsignal(signal.SIGINT)
     yield
     signal.signal(signal.SIGINT, before)

@@ -1,4 +1,4 @@
-"""A database on a simulated system: the answers are SQLite's own, and time is the sum of what statements waited."""
+"""A database on a simulated system: answers match SQLite, and time is the sum of the waits of statements."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_files_get_the_lowest_free_extents() -> None:
     blocks = EXTENT_BYTES // 512
     assert extents.lbns("a", 0, 1) == [(0, 1)]
     assert extents.lbns("b", 0, 513) == [(blocks, 2)]
-    # Neighbours in the file that are none on the system are two pieces; a block of which a part is asked for is whole.
+    # Adjacent file blocks that are not adjacent on the system are two requests; partial blocks are accessed whole.
     assert extents.lbns("a", EXTENT_BYTES - 100, 200) == [(blocks - 1, 1), (2 * blocks, 1)]
     assert extents.lbns("c", 0, 2 * EXTENT_BYTES) == [(3 * blocks, 2 * blocks)]
     extents.cut("a", EXTENT_BYTES)
@@ -207,7 +207,7 @@ def test_failed_reads_fail_the_statement_and_are_charged(tmp_path: Path) -> None
             connection.execute(ASK).fetchall()
         failed = connection.statements[-1]
         assert (failed.sql, failed.time_ns > 0, failed.reads > 0) == (ASK, True, True)
-    # Of an access that failed the rest counts too; what the clock and the log have, statements have.
+    # The other parts of a failed access count too; clock, log and statements agree.
     requests = session.result().requests
     assert requests.failed > 0
     found = connection.statements
@@ -230,7 +230,7 @@ def test_partially_failed_accesses_are_charged_completely(tmp_path: Path) -> Non
         charges.access("file", 0, EXTENT_BYTES + 4096, read=True)
     log, found = session.result().log, charges.statement
     assert (found.reads, found.read_bytes) == (2, EXTENT_BYTES + 4096)
-    # The log has what was served, and that came back last; what failed has cost something too.
+    # The log has the served request, which completed last; the failed one has used energy, too.
     assert [found.time_ns] == log["response_ns"].tolist() == [session.now_ns - 200 * 10**9]
     assert found.energy_j > log["energy_j"].sum() > 0
 
@@ -241,7 +241,7 @@ def test_connections_sharing_a_session_have_separate_extents(tmp_path: Path) -> 
     for name in ("a.db", "b.db", "a.db"):
         before = session.result().requests.completed
         with connect(tmp_path / name, session) as connection:
-            # A journal is gone after each statement, and the next one may lie where it lay.
+            # A journal is removed after each statement, and the next one may use its place.
             connection.execute(f"pragma journal_mode=memory; {MAKE if len(places) < 2 else ASK}").fetchall()
         rows = zip(*(session.result().log[name][before:] for name in ("lbn", "flush")), strict=True)
         places.append({int(lbn) // 2048 for lbn, flush in rows if not flush})
@@ -268,7 +268,7 @@ def test_requests_of_the_program_are_not_charged_to_statements(tmp_path: Path) -
         assert connection.statements.time_ns == session.now_ns
         back = {each.id: each.status for each in session.drain()}
         assert back == dict(zip(numbers, ["served", "refused", "served"], strict=True))
-        # What is to arrive later than a statement's access stands in its way, and says so.
+        # A request scheduled later than the access of a statement is an error.
         session.submit(0, 8, at_ns=session.now_ns + 10**9)
         with pytest.raises(sledsim.SledsimError, match="time runs back"):
             connection.execute("insert into t values(2, 3)")
@@ -308,7 +308,7 @@ def test_the_22_queries_of_the_example_give_the_answers_of_the_plain_file(
     for g1, g2, g3, *_ in sums:
         assert g1 > g2 > g3
     assert all(cold >= warm for cold, warm in zip(*sums, strict=True)), list(pairwise(sums))
-    # The chart draws what the tables say: marks of each device, cold and warm, that add up to the same.
+    # The chart draws the values of the tables: marks of each device, cold and warm, with the same sum.
     [marks] = json.loads(chart.read_text(encoding="utf-8"))["datasets"].values()
     heads = next(line.split() for line in shown.splitlines() if line.startswith("query"))[1:]
     assert heads[:3] == ["g1", "g2", "g3"]

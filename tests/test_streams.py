@@ -26,7 +26,7 @@ NO_TEXT = os.fsdecode(b"\xff")
 
 
 def redirected(how: str, *words: str | Path, given: bytes = b"") -> tuple[int, str, str]:
-    """Run a command as a shell does, with its streams redirected, and return its status and what it said."""
+    """Run a command by a shell with redirected streams, and return its status and output."""
     command = ["sh", "-c", f"{how.replace('@', chr(34) + '$@' + chr(34))}", "sh", *COMMAND, *map(str, words)]
     done = subprocess.run(command, input=given, capture_output=True, check=False, timeout=120)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
@@ -37,7 +37,7 @@ def test_closed_streams_are_reported(scenario_file: Path) -> None:
     assert redirected("exec @ >&-", "list", "devices") == (2, "", closed)
     status, out, err = redirected("exec @ <&-", "run", "-")
     assert (status, out, err) == (2, "", "error: standard input: closed; name a file, or send a scenario there\n")
-    # Nobody can be told, and nothing that is written takes the place of what was closed.
+    # There is no stream for the error, and no file takes the place of a closed stream.
     assert redirected("exec @ 2>&-", "run", scenario_file.with_name("none.toml")) == (2, "", "")
     log = scenario_file.with_name("log.csv")
     status, out, _ = redirected("exec @ <&- 2>&-", "run", scenario_file, "--set", "run.requests=5", "--log", log)
@@ -135,7 +135,7 @@ def test_undecodable_folder_names_are_refused_before_work(
         found = sledsim_cli(*words, path)
         shown = str(path).replace(NO_TEXT, "\\udcff")
         assert (found.status, found.out, found.err) == (2, "", f"error: {shown}: {says}\n"), words
-    # What needs no such library writes there.
+    # Writers without that library write there.
     assert sledsim_cli("run", scenario_file, "--plot", folder / "run.svg").status == 0
     assert sledsim_cli("trace", trace_file, "--out", folder / "t.csv").status == 0
     assert sledsim_cli("sweep", "run", sweep, "--store", tmp_path / "store").status == 0
@@ -167,7 +167,7 @@ def test_links_are_resolved(sledsim_cli: Callable[..., Outcome], scenario_file: 
         link.unlink()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root writes what nobody may")
+@pytest.mark.skipif(os.geteuid() == 0, reason="root can write every file")
 def test_protected_files_are_kept(
     sledsim_cli: Callable[..., Outcome], scenario_file: Path, trace_file: Path, tmp_path: Path
 ) -> None:

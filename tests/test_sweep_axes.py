@@ -1,4 +1,4 @@
-"""Axes of sweeps, and what a sweep file may say."""
+"""Axes of sweeps, and sweep files."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_numpy_values_become_plain_values() -> None:
     assert [type(value) for value in axis_values([np.float64(1.5), np.int64(2)])] == [float, int]
 
 
-def test_axes_are_crossed_and_the_last_goes_fastest() -> None:
+def test_axes_are_crossed_and_the_last_varies_fastest() -> None:
     sweep = Sweep(BASE, {"scheduler": ["fcfs", "sptf"], RATE: [100, 200]})
     expected = [("fcfs", 100), ("fcfs", 200), ("sptf", 100), ("sptf", 200)]
     assert [tuple(point.values()) for point in points(sweep)] == expected

@@ -63,13 +63,11 @@ def test_run_prints_a_summary(tmp_path: Path, folder: Path, sledsim_cli: Callabl
     assert result.out.startswith("rates: 36 runs done; ")
 
 
-def test_a_sweep_in_which_nothing_can_run_ends_with_its_reason(
-    tmp_path: Path, sledsim_cli: Callable[..., Outcome]
-) -> None:
+def test_sweep_without_valid_runs_prints_the_reason(tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
     sweep = tmp_path / "all.toml"
     axes = '[axes]\nscheduler = ["fcfs", "sptf"]\n'
     sweep.write_text('scenario = { workload = { kind = "session" }, system = { device = "g2" } }\n' + axes)
-    # Nobody makes requests: that is known before anything runs.
+    # There is no workload: this is detected before any run.
     result = sledsim_cli("sweep", "run", sweep, "--store", tmp_path / "none")
     assert (result.status, result.out) == (2, "")
     assert "requests come from the program that drives a session" in result.err

@@ -299,7 +299,7 @@ def test_only_files_of_killed_writers_are_removed(store: Path) -> None:
         file.write_bytes(b"")
     with atomic_write(store / BATCHES / "x.json", durable=True) as unfinished:
         Store.create(store)
-        # Somebody is writing: the part may be theirs.
+        # A writer is active: the part may be its own.
         assert orphan.exists()
         assert unfinished.exists()
         assert not abandoned.exists()
@@ -310,7 +310,7 @@ def test_only_files_of_killed_writers_are_removed(store: Path) -> None:
     assert notes.exists()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads what nobody may")
+@pytest.mark.skipif(os.geteuid() == 0, reason="root can read every folder")
 @pytest.mark.parametrize("folder", ["metrics", "runs", BATCHES])
 def test_unreadable_folders_are_named(store: Path, sledsim_cli: Callable[..., Outcome], folder: str) -> None:
     (store / folder).chmod(0)

@@ -17,7 +17,7 @@ from ctrl_c import interrupted, shown_on_a_terminal
 from sledsim import SledsimError
 from sledsim.sweep import Store, Sweep, cluster, run
 from sledsim.sweep.cluster import execute_some
-from waiting import PATIENCE_S, at_some_moment, until
+from waiting import PATIENCE_S, sleep_randomly, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +45,7 @@ def sweep_file(folder: Path, requests: int, replications: int) -> Path:
 
 
 def table_of(store: Path, folder: Path) -> dict[str, bytes]:
-    """Return the tables of a store as sorted text, but who did the runs and when."""
+    """Return the tables of a store as sorted text, without the workers and times of the runs."""
     found = {}
     for table in ("runs", "parameters", "metrics", "histograms"):
         path = folder / f"{table}.csv"
@@ -67,8 +67,8 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[st
     return file, table_of(folder / "s", folder)
 
 
-def change_of(store: Path, pattern: str) -> Callable[[], bool]:
-    """Return what tells whether files of a store are other than now."""
+def files_changed_since_now(store: Path, pattern: str) -> Callable[[], bool]:
+    """Return a function that returns true if files of a store have changed."""
 
     def state() -> set[tuple[str, int]]:
         return {(path.name, path.stat().st_mtime_ns) for path in store.glob(pattern)}
@@ -85,12 +85,12 @@ def test_a_sweep_killed_many_times_ends_with_the_same_table(
     store, moments = tmp_path / "s", random.Random(1)
     killed = 0
     for turn in range(kills):
-        # From the moment that it begins with its runs, or that it has written some of them down.
+        # Wait until it begins its runs, or until some of them are stored.
         begun = "sweeps/*.parquet" if turn % 2 else "runs/*.parquet"
-        changed = change_of(store, begun)
+        changed = files_changed_since_now(store, begun)
         with subprocess.Popen([*COMMAND, str(file), "--store", str(store), "--threads", "1"]) as process:
-            until(changed, process)
-            at_some_moment(moments, 0.5 if turn % 2 else 0.15)
+            wait_until(changed, process)
+            sleep_randomly(moments, 0.5 if turn % 2 else 0.15)
             killed += process.poll() is None
             process.kill()
     # A fast machine may be done before the last one.
@@ -103,7 +103,7 @@ def test_a_sweep_killed_many_times_ends_with_the_same_table(
 
 
 def kill_a_worker(store: Path) -> bool:
-    """Kill the process that did the last runs of the store; tell whether it was still there."""
+    """Kill the process that did the last runs of the store; return true if it was still running."""
     rows = Store(store).rows("SELECT process FROM provenance ORDER BY started DESC LIMIT 1")
     try:
         os.kill(rows[0][0], signal.SIGKILL)
@@ -121,10 +121,10 @@ def test_a_cluster_whose_workers_are_killed_ends_with_the_same_table(
     killed = 0
     command = [*COMMAND, str(file), "--store", str(store), "--cluster", "local", "--threads", "2"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert until(lambda: list(store.glob("runs/*.parquet")), process)
+        assert wait_until(lambda: list(store.glob("runs/*.parquet")), process)
         while process.poll() is None and killed < most:
             # Soon, as the sweep takes little longer than its first runs.
-            at_some_moment(moments, 0.15)
+            sleep_randomly(moments, 0.15)
             killed += kill_a_worker(store)
         out, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
@@ -138,7 +138,7 @@ def test_ctrl_c_keeps_finished_runs_and_prints_the_command_to_continue(tmp_path:
     file = sweep_file(tmp_path, requests=20_000, replications=1000)
     command = [*COMMAND, str(file), "--store", str(tmp_path / "s")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert until(lambda: len(list(tmp_path.glob("s/runs/*.parquet"))) >= 2, process)
+        assert wait_until(lambda: len(list(tmp_path.glob("s/runs/*.parquet"))) >= 2, process)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
@@ -192,7 +192,7 @@ def test_schedulers_can_be_given_by_address(tmp_path: Path, monkeypatch: pytest.
         "127.0.0.1",
     ]
     with subprocess.Popen([*start, "--scheduler-file", str(address)], stderr=subprocess.DEVNULL) as scheduler:
-        assert until(lambda: address.exists() and address.read_text(), scheduler)
+        assert wait_until(lambda: address.exists() and address.read_text(), scheduler)
         where = json.loads(address.read_text())["address"]
         work = [sys.executable, "-m", "distributed.cli.dask_worker", where, "--nthreads", "2", "--no-dashboard"]
         with subprocess.Popen([*work, "--no-nanny"], stderr=subprocess.DEVNULL) as worker:
@@ -200,7 +200,7 @@ def test_schedulers_can_be_given_by_address(tmp_path: Path, monkeypatch: pytest.
                 assert run(file, tmp_path / "s", cluster=where).done == 50
                 scheduler.kill()
                 scheduler.wait()
-                # Nobody there to answer: as many tries as a second holds are enough.
+                # Nothing replies: one second of retries is enough.
                 monkeypatch.setattr(cluster, "REACH_S", 1.0)
                 with pytest.raises(SledsimError, match="cluster"):
                     run(sweep_file(tmp_path, requests=20, replications=6), tmp_path / "s", cluster=where)

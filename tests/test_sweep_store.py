@@ -1,4 +1,4 @@
-"""Stores of sweeps: what is written, skipped, tried again, merged and refused."""
+"""Stores of sweeps: written, skipped, retried, merged and refused runs."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def test_evaluations_of_different_bases_are_different(tmp_path: Path, trace_file
     assert len(runs_of()) == 1
     low.write_text(json.dumps(BASE | {"seed": 4}))
     assert list(runs_of().values()) == [(1, 1)] * 2
-    # Of a trace the content counts.
+    # A trace is identified by its content.
     for written in ("", "60000000,0,0,4096,R\n"):
         trace_file.write_text(trace_file.read_text() + written)
         low.write_text(json.dumps({"workload": {"path": str(trace_file)}, "system": {"device": "g2"}}))
@@ -325,7 +325,7 @@ def test_processes_write_a_store_while_others_read(tmp_path: Path) -> None:
     for writer in writers:
         assert writer.stdout
         assert writer.stdout.readline() == "ready\n"
-    # All at once: the store is made, filled and merged by whoever comes first.
+    # All at once: the first one creates, fills or merges the store.
     for writer in writers:
         assert writer.stdin
         writer.stdin.write("begin\n")
@@ -384,7 +384,7 @@ def test_results_land_at_least_once_a_second(tmp_path: Path) -> None:
     lags = []
 
     def look(progress: Progress) -> None:
-        # What was reported is on the disk by now.
+        # Reported runs are on the disk.
         lags.append(len(Store(tmp_path / "s").rows("FROM runs")) - progress.over)
 
     started = time.monotonic()

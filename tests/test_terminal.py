@@ -1,4 +1,4 @@
-"""What commands print on terminals of several widths: nothing of it is longer than a line, and nothing is left out."""
+"""Output of commands on terminals of several widths: lines fit, and no content is lost."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 WIDTHS = size((80,), (80, 100, 120, 200))
-#: What takes the place of a width where output goes into a pipe.
+#: Stands for the width when the output goes into a pipe.
 PIPED = 0
 FEW = ("--set", "run.requests=1500", "--set", "run.warmup_requests=0")
 
@@ -89,7 +89,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("reproduce", "griffin1999.settle-time"),
 )
 
-# Runs all of them in one process, as each takes longer to start than to run; a mark stands before each.
+# Runs all of them in one process, as starting takes longer than running; a mark precedes each.
 DRIVER = """
 import contextlib, json, sys
 from sledsim.cli.app import app
@@ -105,7 +105,7 @@ for words in json.load(open("commands.json")):
 
 
 def on_terminal(command: list[str], folder: Path, width: int, **environment: str) -> str:
-    """Return what a command prints on a terminal of so many columns."""
+    """Return the output of a command on a terminal of this number of columns."""
     primary, secondary = pty.openpty()
     fcntl.ioctl(secondary, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
     kept = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR")}
@@ -118,7 +118,7 @@ def on_terminal(command: list[str], folder: Path, width: int, **environment: str
         try:
             part = os.read(primary, 65536)
         except OSError:
-            # The last one who could write has gone.
+            # The last writer has closed the terminal.
             break
         if not part:
             break
@@ -130,7 +130,7 @@ def on_terminal(command: list[str], folder: Path, width: int, **environment: str
 
 @pytest.fixture(scope="module")
 def screens(tmp_path_factory: pytest.TempPathFactory) -> dict[int, list[str]]:
-    """Return what each of the commands prints, by the width of the terminal."""
+    """Return the output of each command, by the width of the terminal."""
     folder = tmp_path_factory.mktemp("screens")
     for name in ("moving", "power"):
         shutil.copy(EXAMPLES / f"{name}.toml", folder)
@@ -163,14 +163,14 @@ def test_no_line_is_longer_than_the_terminal(screens: dict[int, list[str]], i: i
 
 def words_in(text: str) -> Counter[str]:
     """Count the words of a text; rules are none."""
-    # What stands below its row has the head of its column before it, and a colon.
+    # A value below its row is preceded by its column header and a colon.
     return Counter(word.rstrip(":") for word in text.split() if set(word) != {"─"})
 
 
 @EACH
 def test_terminal_and_pipe_have_the_same_content(screens: dict[int, list[str]], i: int) -> None:
     if COMMANDS[i] == ("--help",):
-        return  # click folds it, and lists options beside what they do where there is room
+        return  # click folds it, and lists options in two columns if there is space
     for width in WIDTHS:
         assert words_in(screens[PIPED][i]) <= words_in(screens[width][i])
 
@@ -179,7 +179,7 @@ RULE = re.compile(r"^─+(  ─+)*$")
 
 
 @dataclass
-class Shown:
+class PrintedTable:
     """A table as it was printed."""
 
     above: str
@@ -187,8 +187,8 @@ class Shown:
     rows: list[list[str]]
 
 
-def tables_in(text: str) -> Iterator[Shown]:
-    """Find the tables of what was piped, by their rules."""
+def tables_in(text: str) -> Iterator[PrintedTable]:
+    """Find the tables of piped output, by their rules."""
     lines = text.splitlines()
     for i, rule in enumerate(lines):
         if not RULE.match(rule):
@@ -200,7 +200,7 @@ def tables_in(text: str) -> Iterator[Shown]:
 
         end = next((k for k in range(i + 1, len(lines)) if not lines[k] or NOTE.match(lines[k])), len(lines))
         above = " ".join(line for line in lines[max(0, i - 4) : i - 1])
-        yield Shown(above, cells(lines[i - 1]), [cells(line) for line in lines[i + 1 : end]])
+        yield PrintedTable(above, cells(lines[i - 1]), [cells(line) for line in lines[i + 1 : end]])
 
 
 NOTE = re.compile(r"note: |no 95 % interval: |end of the run: ")
@@ -224,7 +224,7 @@ def test_every_row_has_its_name(screens: dict[int, list[str]], i: int) -> None:
 
 
 def blocks_in(text: str) -> Iterator[tuple[str, str]]:
-    """Find the rules of what a terminal shows, and what stands below each up to the next."""
+    """Find the rules of terminal output, and the lines below each up to the next."""
     lines = text.splitlines()
     rules = [*(i for i, line in enumerate(lines) if RULE.match(line)), len(lines)]
     for start, end in itertools.pairwise(rules):
@@ -232,7 +232,7 @@ def blocks_in(text: str) -> Iterator[tuple[str, str]]:
 
 
 NUMBER = re.compile(r"^[-×]?[\d,]*\.?\d+(e[-+]?\d+)?$")
-# What is a count, a ratio or a share, and so has no unit; and columns of which the heads or the titles give it.
+# Counts, ratios and shares without a unit, and columns whose headers or titles have it.
 PURE = re.compile(
     r"ratio|^×|%|share|fraction|count|requests|runs?$|records|reads$|writes$|flushes$|scv|trial|entered|start-ups|seed|losses|"
     r"demerit|blocks|sectors|cylinder|zones?|tracks|rows|LBN|tips|pages|hits|gain|device|claims|spares|visits|times|"
@@ -257,7 +257,7 @@ def test_every_number_has_its_unit(screens: dict[int, list[str]], i: int) -> Non
 
 
 def helps() -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield the commands, those within others too, with what stands below their help."""
+    """Yield all commands, including nested ones, with the text below their help."""
 
     def walk(command: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
         yield words, command.epilog or ""
@@ -326,7 +326,7 @@ def some_tables(draw: st.DrawFn) -> Table:
 def test_tables_fit_without_losing_content(table: Table, width: int) -> None:
     lines = [line.text for line in fitted(table, width)]
     assert max(map(len, lines)) <= width
-    # Words of so many letters are broken: what is left of them is told from letters alone.
+    # Words may be split: compare the counts of letters only.
     texts = [table.title or "", *(cell for row in table.rows for cell in row), *table.notes]
     shown, whole = Counter("".join(lines)), Counter("".join(texts))
     for letter in "abc()/0123456789":

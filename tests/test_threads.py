@@ -40,7 +40,7 @@ def test_items_are_taken_when_a_thread_is_free_and_no_more_after_the_end() -> No
     first = next(outcomes)
     assert first is not None
     assert first[1].result() == str(first[0])
-    # It waits for the threads: nobody is left who could begin anything.
+    # It waits for the threads, so no item starts afterwards.
     outcomes.close()
     assert set(threading.enumerate()) <= before
 
@@ -95,7 +95,7 @@ def evaluate(folder: Path, threads: Any) -> None:
         pass
 
 
-#: All that takes a number of threads.
+#: All functions with a number of threads.
 TAKERS: dict[str, Callable[[Path, Any], object]] = {
     "simulate": lambda _, threads: simulate(ENCLOSURE, threads=threads),
     "sweep": lambda folder, threads: run(SWEEP, folder / "s", threads=threads),

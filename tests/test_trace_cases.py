@@ -1,4 +1,4 @@
-"""Traces as people have them: what other tools print, copy, pack and damage."""
+"""Traces as printed, copied, packed and damaged by other tools."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ EVENTS = """\
 
 
 def info_of(sledsim_cli: Callable[..., Outcome], path: Path, *options: str) -> dict[str, Any]:
-    """Return what `sledsim trace` finds in a trace."""
+    """Return the summary of `sledsim trace`."""
     done = sledsim_cli("trace", path, *options, "--json")
     assert done.status == 0, done.err
     found: dict[str, Any] = json.loads(done.out)
@@ -56,7 +56,7 @@ def info_of(sledsim_cli: Callable[..., Outcome], path: Path, *options: str) -> d
 
 
 def notices(count: int) -> str:
-    """Return what blkparse says of the files of so many processors."""
+    """Return the lines that blkparse prints for the files of this number of processors."""
     return "".join(f"Input file sda.blktrace.{number} added\n" for number in range(count))
 
 
@@ -118,7 +118,7 @@ def test_traces_of_completions_only_are_reported(sledsim_cli: Callable[..., Outc
 
 
 def stray(count: int, strays: dict[int, float]) -> str:
-    """Return so many reads, one each millisecond, some of them at another time, in seconds."""
+    """Return this number of reads, one each millisecond, some of them at another time, in seconds."""
     times = [strays.get(number, number / 1000) for number in range(count)]
     return "".join(
         f"  8,0   0 {number + 1:8} {time:.9f}  100  Q   R {2048 + 8 * number} + 8 [app]\n"
@@ -146,7 +146,7 @@ def test_a_stray_time_is_named_and_can_be_skipped(
     assert refused.status == 2
     assert f"line {min(strays) + 1}: field `time`" in refused.err
     assert f"give --skip-bad {len(strays)}, which leaves out {len(strays)} of 1000 records" in refused.err
-    # What is offered does what it says; and so does a larger number.
+    # The suggested option works, and so does a larger number.
     for skip_bad in (len(strays), 1000):
         found = info_of(sledsim_cli, path, "--skip-bad", str(skip_bad))
         assert (found["records"], found["skipped"]) == (1000 - len(strays), len(strays))

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 
 
-def walk(command: Any, name: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+def all_commands(command: Any, name: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Yield every command with its name, those of groups too."""
     for each, within in command.commands.items():
         if hasattr(within, "commands"):
-            yield from walk(within, (*name, each))
+            yield from all_commands(within, (*name, each))
         else:
             yield (*name, each), within
 
 
-ALL = dict(walk(typer.main.get_command(app)))
+ALL = dict(all_commands(typer.main.get_command(app)))
 
 
 def test_every_command_has_a_panel_of_the_help() -> None:

@@ -15,13 +15,13 @@ from conftest import ROOT
 from first_hour import first_answer, the_rest
 
 MATURIN = Path(sys.executable).parent / "maturin"
-#: What `import sledsim` may take.
+#: Time limit of `import sledsim`.
 IMPORT_S = 0.15
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the wheel that SLEDSIM_WHEEL names; else one of what is built already: nothing is compiled again."""
+    """Return the wheel that SLEDSIM_WHEEL names, or one of the existing build: nothing is compiled again."""
     given = os.environ.get("SLEDSIM_WHEEL")
     if given:
         return Path(given).resolve()
@@ -73,7 +73,7 @@ def test_a_source_distribution_builds(tmp_path: Path) -> None:
         names = opened.getnames()
     assert any(name.endswith("/Cargo.lock") for name in names)
     assert any(name.endswith("/LICENSE") for name in names)
-    # What it is built with is here already, and so are the compiled dependencies. How fast it then runs is not asked.
+    # Build tools and compiled dependencies are reused. The speed of the result is not tested.
     command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(tmp_path)]
     environment = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target")}
     environment["PATH"] = os.pathsep.join([str(MATURIN.parent), environment["PATH"]])

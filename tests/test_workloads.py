@@ -1,4 +1,4 @@
-"""Workloads of the catalogue: every figure has a source, and what is made with them says so."""
+"""Workloads of the catalogue: every figure has a source, and results name the workload."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_stand_ins_have_a_description_and_sources(name: str) -> None:
     keys = {"title", "description", "stands_in_for", "requests", "measured_on", "citations", "values", "statistics"}
     assert keys <= set(file) <= {*keys, "disks", "assumptions"}
     assert (CATALOG / "devices" / f"{file['measured_on']}.toml").is_file()
-    # A stream's keys share one source; what is a choice of ours is listed beside it.
+    # The keys of a stream share one source; our own choices are listed separately.
     assert ("assumptions" in file) == ("streams" in file["values"])
     for assumption in file.get("assumptions", ()):
         assert set(assumption) == {"what", "value", "why"}

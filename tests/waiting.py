@@ -1,4 +1,4 @@
-"""Waiting for what other processes do: until it has happened, not for some time."""
+"""Waits for events of other processes instead of for fixed times."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable
 
-#: Seconds after which what was to happen is given up; a busy machine takes its time to load Python.
+#: Time limit of a wait, s; a busy machine takes long to load Python.
 PATIENCE_S = 120.0
-#: How often to look, s: what is killed as soon as it has begun has not come far.
+#: Polling interval, s: short, so that a process is killed soon after it starts.
 LOOK_S = 0.005
 
 
-def until(condition: Callable[[], object], process: subprocess.Popen[str] | subprocess.Popen[bytes]) -> bool:
-    """Wait until a process has brought something about; tell whether it has, or has ended without."""
+def wait_until(condition: Callable[[], object], process: subprocess.Popen[str] | subprocess.Popen[bytes]) -> bool:
+    """Wait until a condition holds or the process ends; return true if the condition holds."""
     given_up = time.monotonic() + PATIENCE_S
     while not condition():
         if process.poll() is not None:
@@ -27,14 +27,14 @@ def until(condition: Callable[[], object], process: subprocess.Popen[str] | subp
     return True
 
 
-def in_time(condition: Callable[[], object]) -> bool:
-    """Wait until something has come about that no process of ours tells of; tell whether it has."""
+def wait_for_system(condition: Callable[[], object]) -> bool:
+    """Wait until a condition of another system holds; return true if it does."""
     given_up = time.monotonic() + PATIENCE_S
     while not condition() and time.monotonic() < given_up:
         time.sleep(LOOK_S)
     return bool(condition())
 
 
-def at_some_moment(moments: random.Random, most_s: float) -> None:
-    """Let a random time pass, so that what comes next cuts off whatever happens then: nothing is awaited."""
+def sleep_randomly(moments: random.Random, most_s: float) -> None:
+    """Sleep for a random time, to interrupt a process at a random point."""
     time.sleep(moments.uniform(0.0, most_s))

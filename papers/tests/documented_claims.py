@@ -27,6 +27,6 @@ def verdicts(paper: str) -> Counter[str]:
     return Counter(row.verdict for row in documented(paper))
 
 
-def wheres(paper: str) -> set[str]:
+def figures_and_tables(paper: str) -> set[str]:
     """Return the figures and tables of a paper that are drawn or listed."""
     return {each.where for each in pictures(paper)}

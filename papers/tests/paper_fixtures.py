@@ -15,6 +15,6 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def study() -> Iterator[Study]:
-    """Return what makes the runs of experiments."""
+    """Yield a study with two workers."""
     with Study(workers=2, reference=REFERENCE) as made:
         yield made

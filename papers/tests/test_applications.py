@@ -34,7 +34,7 @@ TRACE = "t_ns,device,offset_bytes,bytes,op\n" + "".join(
 
 @pytest.fixture
 def made_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, float]:
-    """Put made-up runs in the place of those that were made; return what is waited, to be changed."""
+    """Replace recorded runs by made-up ones; return their waiting times, which may be changed."""
     waiting = WAITING_MS | {f"{device} with ext4": ms for device, ms in WAITING_MS.items()}
     (tmp_path / "trace.csv").write_text(TRACE)
 
@@ -189,13 +189,13 @@ def test_every_run_of_a_claim_is_recorded_for_the_current_set_up() -> None:
     assert {run.key() for run in all_runs()} == set(recorded["runs"])
     for times in recorded["runs"].values():
         assert set(times) == set(applications.FIGURES)
-        # What is neither the program nor the kernel in its name is waiting; clocks of the guest go by microseconds.
+        # Time outside the program and the kernel counts as waiting; guest clocks have microseconds.
         assert times["processor_ms"] + times["waiting_ms"] == pytest.approx(times["run_ms"], abs=0.01)
     traces = {path.stem for path in applications.RECORDS.glob("*.csv")}
     assert traces == {run.key() for run in applications.REPLAYED}
 
 
-def test_without_a_machine_claims_use_recorded_runs_and_say_so(
+def test_without_a_machine_claims_use_and_mention_recorded_runs(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, study: Study
 ) -> None:
     monkeypatch.setenv("SLEDSIM_MACHINE", str(tmp_path))

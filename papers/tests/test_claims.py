@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from sledsim_papers.harness.claim import Claim
 
 CLAIMS = 277
-#: What a claim has in common with the ledger's: all but its words.
+#: The fields of a claim that must equal those of the reference: all except its text.
 FACTS = ("id", "where", "kind", "unit", "published", "tol", "low", "high", "data", "inputs_from")
 
 
-def words(text: str) -> str:
-    """Return a text without what doesn't make it another one: case, marks and spaces."""
+def normalised(text: str) -> str:
+    """Return a text without case, punctuation and spaces."""
     return " ".join(re.findall(r"\w+", text.lower()))
 
 
-def ledger(paper: str) -> dict[str, Any]:
+def reference_claims(paper: str) -> dict[str, Any]:
     return tomllib.loads(reference(f"ledger/{paper}.toml").read_text(encoding="utf-8"))
 
 
@@ -67,15 +67,15 @@ def test_a_claim_is_well_formed(claim: Claim) -> None:
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_facts_match_the_reference_and_texts_do_not(paper: str) -> None:
-    written = ledger(paper)
+    written = reference_claims(paper)
     assert title(paper) == written["title"]
     ours = [claim.model_dump(mode="json") for claim in claims(paper).values()]
     assert [claim["id"] for claim in ours] == [claim["id"] for claim in written["claim"]]
     for mine, theirs in zip(ours, written["claim"], strict=True):
         assert {key: mine[key] or None for key in FACTS} == {key: theirs.get(key) or None for key in FACTS}
-        sentences = {words(theirs[key]) for key in ("what", "note", "shape") if key in theirs}
+        sentences = {normalised(theirs[key]) for key in ("what", "note", "shape") if key in theirs}
         for key in ("what", "note", "shape"):
-            assert words(mine[key]) not in sentences, (mine["id"], key)
+            assert normalised(mine[key]) not in sentences, (mine["id"], key)
         assert bool(mine["shape"]) == ("shape" in theirs), mine["id"]
 
 

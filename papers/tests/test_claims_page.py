@@ -183,7 +183,7 @@ QUICK = (
 
 
 @pytest.mark.parametrize("name", QUICK)
-def test_the_command_of_a_claim_finds_what_is_recorded(name: str, sledsim_cli: Callable[..., Outcome]) -> None:
+def test_the_command_of_a_claim_gives_the_recorded_outcome(name: str, sledsim_cli: Callable[..., Outcome]) -> None:
     paper, _, claim = name.partition(".")
     [row] = [row for row in documented(paper) if row.claim == claim]
     found = sledsim_cli(*shlex.split(command_text(claims()[name]))[1:])

@@ -1,4 +1,4 @@
-"""The command `sledsim reproduce`: how it is found, and what it needs."""
+"""The command `sledsim reproduce`: entry point and requirements."""
 
 from __future__ import annotations
 

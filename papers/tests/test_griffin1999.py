@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from documented_claims import verdicts, wheres
+from documented_claims import figures_and_tables, verdicts
 from sledsim.show.tables import Table
 from sledsim_papers.griffin1999.traces import cello_schedulers
 from sledsim_papers.harness.claim import claims
@@ -46,7 +46,7 @@ def test_probes_distinguish_the_causes(study: Study) -> None:
 
 
 def test_every_figure_and_table_is_drawn_or_listed() -> None:
-    assert wheres(PAPER) == {f"Figure {number}" for number in range(1, 15)} | {"Table 1", "Table 2"}
+    assert figures_and_tables(PAPER) == {f"Figure {number}" for number in range(1, 15)} | {"Table 1", "Table 2"}
     sketches = {each.where for each in pictures(PAPER) if each.draw is None}
     assert sketches == {f"Figure {number}" for number in range(1, 5)}
 

@@ -38,7 +38,7 @@ CLAIMS = claims("hong2006")
 MODEL = [name.partition(".")[2] for name, claim in CLAIMS.items() if claim.data == "model"]
 #: Claims of the model that are not reproduced; the page on validation says why.
 DIFFER = {"instant-rebuild"}
-#: What was found of these before, by the same models.
+#: Figures recorded earlier with the same models.
 OURS = {
     "capacity": ["3.219"],
     "avg-seek": ["0.576"],
@@ -94,7 +94,7 @@ def test_equation_1_differs_from_the_chain_by_the_last_device(study: Study) -> N
     found = experiments()["hong2006.instant-rebuild"](study)
     more_spares, nineteen = (figures(probe.ours)[0] for probe in found.probes)
     assert more_spares < 0.01 < figures(found.ours)[0]
-    # What is left are rebuilds of a quarter of an hour.
+    # The rest are rebuilds of a quarter of an hour.
     assert nineteen < 1e-3
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from conftest import reference
-from documented_claims import verdicts, wheres
+from documented_claims import figures_and_tables, verdicts
 from sledsim.show.tables import Table
 from sledsim_papers.harness.claim import claims, figures_of
 from sledsim_papers.harness.registry import experiments, pictures
@@ -39,7 +39,7 @@ def test_a_figure_of_the_day_is_the_mean_over_seeds(study: Study, claim: str) ->
     finding = experiments()[f"{PAPER}.{claim}"](study.unprobed())
     ours = figures_of(finding.ours)
     assert ours
-    # Where the mean of seeds lies is about it.
+    # The mean over seeds is near this figure.
     assert ours == pytest.approx([sum(ends) / 2 for ends in finding.intervals])
     assert all(low < high for low, high in finding.intervals)
 
@@ -66,7 +66,7 @@ def test_a_probe_of_the_cause_gives_the_published_figure(study: Study, claim: st
 
 
 def test_every_figure_and_table_is_drawn_or_listed() -> None:
-    assert wheres(PAPER) == {f"Figure {number}" for number in range(1, 10)} | {"Table 1"}
+    assert figures_and_tables(PAPER) == {f"Figure {number}" for number in range(1, 10)} | {"Table 1"}
     assert {each.where for each in pictures(PAPER) if each.draw is None} == {"Figure 1", "Figure 2", "Figure 4"}
 
 

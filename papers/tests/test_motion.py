@@ -40,7 +40,7 @@ def test_each_paper_has_the_motion_of_its_own_simulator() -> None:
     }
 
 
-#: Systems with sleds in every place that a device may stand in, and how many sleds each has.
+#: Systems with sleds at every place of a device, and the number of sleds of each.
 SYSTEMS: list[tuple[dict[str, Any], int]] = [
     ({"device": "g2"}, 1),
     ({"device": {"name": "g3", "sleds": 2}, "scheduler": "sptf"}, 1),
@@ -52,7 +52,7 @@ SYSTEMS: list[tuple[dict[str, Any], int]] = [
 
 
 def sleds_of(value: Any) -> list[str]:
-    """Return the models of motion of all sleds of what was resolved."""
+    """Return the motion models of all sleds of a resolved scenario."""
     if isinstance(value, dict):
         own = [value["seek_model"]] if "seek_model" in value else []
         return own + [each for inner in value.values() for each in sleds_of(inner)]
@@ -61,7 +61,7 @@ def sleds_of(value: Any) -> list[str]:
 
 @pytest.mark.parametrize(("system", "sleds"), SYSTEMS)
 @pytest.mark.parametrize("model", ["first-order", "decomposed"])
-def test_all_sleds_of_a_scenario_move_by_a_model(system: dict[str, Any], sleds: int, model: Motion) -> None:
+def test_motion_model_applies_to_all_sleds(system: dict[str, Any], sleds: int, model: Motion) -> None:
     before = {"workload": SCENARIO["workload"], "system": system}
     moved = moving(before, model)
     assert sleds_of(resolve(moved).values) == [model] * sleds
@@ -98,7 +98,7 @@ def test_views_of_a_study_share_runs_and_stop_together() -> None:
             slow.run(scenario(10))
 
 
-def test_an_experiment_moves_by_its_papers_model_unless_the_study_says_otherwise() -> None:
+def test_motion_model_is_that_of_the_paper_unless_the_study_overrides_it() -> None:
     turnaround = experiments()["schlosser2000.spring-turnaround"]
     with Study() as study:
         found, beside = turnaround(study), turnaround(study.under(TIME_OPTIMAL))

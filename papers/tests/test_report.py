@@ -113,7 +113,7 @@ def outline(page: Path) -> Outline:
 
 
 def check_page(path: Path) -> None:
-    """Assert what holds for every page: links lead somewhere, nothing comes from elsewhere, it reads aloud well."""
+    """Assert the rules for every page: links have targets, nothing is loaded from elsewhere, labels are accessible."""
     page = outline(path)
     assert len(set(page.identities)) == len(page.identities)
     for link in page.links:
@@ -245,7 +245,7 @@ def test_charts_are_files_too(report: tuple[Reproduction, Path]) -> None:
     assert names == [f"griffin1999-figure-{number}.{kind}" for number in (6, 7) for kind in ("png", "svg")]
     assert (folder / "charts" / "griffin1999-figure-6.png").read_bytes().startswith(b"\x89PNG")
     assert "random &lt;workload&gt;" in (folder / "charts" / "griffin1999-figure-6.svg").read_text()
-    # The libraries stand in one file, however many charts there are.
+    # The libraries are in one file, whatever the number of charts.
     assert all(len((folder / name).read_text()) < 100_000 for name in PAGES)
     assert (folder / "vega.js").stat().st_size > 500_000
 
@@ -297,7 +297,7 @@ def test_stand_ins_are_listed_with_what_they_were_fitted_to(tmp_path: Path, monk
     assert (tpcc["matched"], len(tpcc["fitted_to"])) == (9, 10)
     assert f"tpcc-like : 9 of 10 published statistics reached; definition {tpcc['definition']}" in words_of(page)
     assert "writes 0.48 0.479 fraction yes hong2006 section 4.3" in words_of(page)
-    # Whatever makes other requests is another definition, and nothing else is.
+    # Exactly the values that change the requests make another definition.
     streams = dict(entry.values["streams"])
     other = {**streams, "value": [{**each, "read_fraction": 0.5} for each in streams["value"]]}
     changed = {
@@ -324,7 +324,7 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
         Pages(tmp_path / "file" / "report")
 
 
-#: What a page says of itself in the console, once it stands: with its charts, before and after one verdict is chosen.
+#: Prints the measures of a page in the console after loading: with its charts, before and after choosing a verdict.
 MEASURE = """<script>
 const check = setInterval(() => {
   const charts = [...document.querySelectorAll(".chart")], page = document.documentElement;
@@ -370,7 +370,7 @@ def check_drawn(chromium: str, page: Path, width: int, tmp_path: Path, *, dark: 
     shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
     said = [line for line in shown.stderr.splitlines() if "CONSOLE" in line]
     measured = [json.loads(line.partition("MEASURED ")[2].partition(" END")[0]) for line in said if "MEASURED" in line]
-    # Warnings are Vega's advice to who writes a chart.
+    # Warnings are Vega's advice to authors of charts.
     assert not [line for line in said if "MEASURED" not in line and "WARN" not in line]
     assert len(measured) == 1, shown.stderr[-2000:]
     expected = text.count('<div class="chart"')

@@ -21,7 +21,7 @@ from sledsim_papers.harness.registry import select
 from sledsim_papers.harness.reproduction import reproduce
 from sledsim_papers.harness.study import Study
 from sledsim_papers.harness.wording import ours_text, published_text, rests_text
-from waiting import PATIENCE_S, until
+from waiting import PATIENCE_S, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,12 +74,12 @@ SETTLED = ("g1~g2", "saturated:mwb+disk")
 )
 def test_a_verdict_is_computed(made_up: Claim, ours: Ours, verdict: str) -> None:
     assert made_up.verdict(Finding(ours, "")) == verdict
-    # A shape counts for stand-ins alone, and for those of which the paper states one; orders and trends are their own.
+    # A shape is only checked for stand-ins and for claims with a published shape; orders and trends always are.
     shaped = made_up.model_copy(update={"shape": "rises"})
     assert shaped.verdict(Finding(ours, "", shape_holds=True)) == verdict
     stand_in = made_up.model_copy(update={"data": "stand-in"})
     assert stand_in.verdict(Finding(ours, "", shape_holds=True)) == verdict
-    # What is made from the paper's own results is not reproduced, however near it comes, and has no shape.
+    # A figure made from the paper's own results is not a reproduction and has no shape.
     made_of = shaped.model_copy(update={"data": "stand-in", "inputs_from": ("Table 4",)})
     from_inputs = "by construction" if verdict == "reproduced" else verdict
     assert made_of.verdict(Finding(ours, "", shape_holds=True)) == from_inputs
@@ -139,7 +139,7 @@ def test_trends_and_orders_are_compared() -> None:
     assert trend([1.0, 2.0, 1.0]) == "?"
     means = {"fcfs": 3.0, "sptf": 1.0, "clook": 2.0, "sstf": 2.15}
     assert order(means) == ("sptf", "clook", "sstf", "fcfs")
-    # Where nothing is told apart, the names in the order given are none.
+    # If the values do not differ, no order is reported.
     assert order(dict.fromkeys(("sptf", "clook", "fcfs"), 2.0)) == ALL_THE_SAME
     assert order({"sptf": 2.0}) == ("sptf",)
     assert order(means, level=("sstf", "clook")) == ("sptf", "sstf~clook", "fcfs")
@@ -185,7 +185,7 @@ def without_trace(study: Study) -> Finding:
 
 @pytest.fixture
 def made_up_experiments(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, Experiment]], None]:
-    """Return what puts other experiments in the place of those of the papers."""
+    """Return a function that replaces the experiments of the papers."""
 
     def put(experiments: dict[str, Experiment]) -> None:
         monkeypatch.setattr(reproduction, "experiments", lambda: experiments)
@@ -339,12 +339,12 @@ main()
 """
 
 
-def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
+def test_ctrl_c_keeps_finished_claims(tmp_path: Path) -> None:
     command = [sys.executable, "-c", ENDLESS, "reproduce", "griffin1999", "--report", str(tmp_path / "report")]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT / "tests"
     ) as process:
-        assert until((tmp_path / "report" / "running").exists, process)
+        assert wait_until((tmp_path / "report" / "running").exists, process)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
@@ -364,7 +364,7 @@ def scenario(requests: int) -> dict[str, Any]:
 
 
 def in_time(work: Callable[[], Any]) -> Any:
-    """Return what some work returns; fail where its threads wait for each other for ever."""
+    """Return the result of some work; fail if its threads deadlock."""
     found: list[Any] = []
     thread = threading.Thread(target=lambda: found.append(work()), daemon=True)
     thread.start()

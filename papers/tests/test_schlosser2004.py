@@ -65,7 +65,7 @@ def test_the_move_of_the_busiest_volume(study: Study) -> None:
 def test_constant_time_gains_nothing_and_the_overhead_decides_the_rank_of_g2(study: Study) -> None:
     claim = claims()["schlosser2004.simpledisk-constant"]
     finding = experiments()[claim.name](study)
-    # Agreement would be by construction: three of the four places were inputs of the stand-in.
+    # Agreement would be by construction: three of the four values were inputs of the stand-in.
     assert claim.verdict(type(finding)(finding.probes[-1].ours, "")) == "by construction"
     assert claim.verdict(type(finding)(finding.probes[0].ours, "")) == "differs"
     # It can't respond sooner than it accesses.

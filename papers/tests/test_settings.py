@@ -39,7 +39,7 @@ def test_a_device_key_changes_every_device_that_has_it() -> None:
     g2, g3, disk = members(Settings(["device.bit_nm=35", "device.rotation_rpm=7200"]))
     assert (g2["bit_nm"], g3["bit_nm"], disk["rotation_rpm"]) == (35, 35, 7200)
     assert "bit_nm" not in disk
-    # What the sleds are is not touched by more than that.
+    # Other keys of the sleds are unchanged.
     plain = members(Settings([]))
     assert {**g2, "bit_nm": plain[0]["bit_nm"]} == plain[0]
 
@@ -99,7 +99,7 @@ def test_sleds_of_experiments_are_those_of_the_study() -> None:
     assert not made_aside
 
 
-def laid_over_one(setting: str) -> None:
+def apply_to_scenario(setting: str) -> None:
     laid = Settings([setting])
     laid.scenario(SCENARIO)
     laid.require_changes("it")
@@ -120,7 +120,7 @@ def laid_over_one(setting: str) -> None:
 )
 def test_an_invalid_setting_is_refused(setting: str, said: str) -> None:
     with pytest.raises(SledsimError) as refused:
-        laid_over_one(setting)
+        apply_to_scenario(setting)
     assert said in str(refused.value)
     assert setting.partition("=")[0] in str(refused.value)
 
@@ -163,7 +163,7 @@ def test_a_wrong_argument_is_named(sledsim_cli: Callable[..., Outcome], argument
     assert said in " ".join(found.err.replace("│", " ").split())
 
 
-def breaking(study: Study) -> Finding:
+def failing_for_large_bits(study: Study) -> Finding:
     """Find something; fail where bits are large, as arithmetic may."""
     return Finding(1 / (study.sled("g2").parameters["bit_nm"] - 50.0), "")
 
@@ -172,10 +172,10 @@ def without_trace(study: Study) -> Finding:
     return Finding(float(str(study.trace(next(iter(TRACES))))), "")
 
 
-def test_an_experiment_that_fails_with_a_setting_says_so(
+def test_failure_of_an_experiment_names_the_setting(
     sledsim_cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made_up = {"griffin1999.settle-time": breaking, "griffin1999.seek-max": without_trace}
+    made_up = {"griffin1999.settle-time": failing_for_large_bits, "griffin1999.seek-max": without_trace}
     monkeypatch.setattr(reproduction, "experiments", lambda: made_up)
     found = sledsim_cli("reproduce", "griffin1999.settle-time", "--set", "device.bit_nm=50")
     assert found.status == 1

@@ -35,15 +35,15 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def quick_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Reproduction, Path]:
-    """Return what a quick run of every claim finds, and the folder with its report: it takes minutes."""
+    """Return the result of a quick run of every claim, and the folder with its report (takes minutes)."""
     reference("ledger")
     folder = tmp_path_factory.mktemp("report")
     with pytest.MonkeyPatch.context() as patch:
-        return as_readme_shows(folder, patch), folder
+        return readme_report(folder, patch), folder
 
 
-def as_readme_shows(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Reproduction:
-    """Do what README's command does, into a folder, and return what it found: a report of every claim takes minutes."""
+def readme_report(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Reproduction:
+    """Write the report of every claim like the command of README, and return the result (takes minutes)."""
     [words] = [shlex.split(each) for each in COMMANDS if each.startswith("sledsim reproduce")]
     assert words[:3] == ["sledsim", "reproduce", "--report"]
     found: list[Reproduction] = []
@@ -84,7 +84,7 @@ def test_every_figure_is_redrawn(quick_run: tuple[Reproduction, Path]) -> None:
 
 
 def moved(claim: Claim, ours: Ours, probed: Ours) -> bool:
-    """Tell whether a probe says other names or another sign, or moves a figure by 5 %, or by what the claim allows."""
+    """Return true if a probe changes a name or sign, or moves a figure by 5 % or by the tolerance of the claim."""
     before, after = (each if isinstance(each, tuple) else (each,) for each in (ours, probed))
     if any(isinstance(each, str) for each in (*before, *after)):
         return before != after
@@ -139,7 +139,7 @@ def test_without_its_cause_a_claim_agrees(quick_run: tuple[Reproduction, Path]) 
         assert found[name].verdict in {"differs", "shape only"}, name
         moved = [claim.verdict(replace(finding, ours=probe.ours, intervals=())) for probe in finding.probes]
         assert {*moved} & {"reproduced", "by construction"}, (name, moved)
-    # What saturates the write buffer under TPC-C is the load: neither its MEMS nor how its logs are cleaned.
+    # The load saturates the write buffer under TPC-C, not its MEMS device or the cleaning of its logs.
     under_tpcc = found["hong2006.tpcc-order"].finding
     assert under_tpcc
     saturates = [str(probe.ours).count("saturated:mwb") == 1 for probe in under_tpcc.probes]
