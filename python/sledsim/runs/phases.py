@@ -80,7 +80,7 @@ def mechanisms_of(summary: Mapping[str, Any]) -> list[str]:
     Parameters
     ----------
     summary
-        What the run found.
+        The summary of the run.
     """
     return list(dict.fromkeys(drive["device"]["mechanism"] for drive in drives_in(summary["scenario"]["system"])))
 
@@ -91,7 +91,7 @@ def phases_of(summary: Mapping[str, Any]) -> list[Part]:
     Parameters
     ----------
     summary
-        What the run found.
+        The summary of the run.
     """
     mechanisms = mechanisms_of(summary)
     # Where there are several, the general word.
@@ -109,7 +109,7 @@ def states_of(summary: Mapping[str, Any]) -> list[Part]:
     Parameters
     ----------
     summary
-        What the run found.
+        The summary of the run.
     """
     mechanisms, time = mechanisms_of(summary), summary["state_time"]
     return [part for part in STATES if _is_shown(part, mechanisms, time[f"{part.key}_s"])]

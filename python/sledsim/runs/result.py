@@ -43,7 +43,7 @@ class Result(Section, Shown):
     Parameters
     ----------
     summary
-        What the run found.
+        The summary of the run.
     output
         The core's account of the run, for histograms and the log.
     logged

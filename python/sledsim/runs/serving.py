@@ -105,7 +105,7 @@ def serve(
     tcp
         Or a port of TCP on this machine alone, or an address and a port, such as ``127.0.0.1:10809``.
     remote
-        True if the address may be one that other machines reach: whoever does can read and write the device.
+        True to allow addresses that other machines can reach. Every client that connects can read and write the device.
     image
         A file for the data, with holes where nothing was written. It is made if it is not there or empty; else it has
         to be as long as the device, as one of an earlier time is, and no other server may have it. In memory where it

@@ -116,10 +116,15 @@ class TraceComparison(OneTable, Shown):
         return all(each.result is None or each.result.complete for each in self.combinations)
 
     @property
+    def ranked(self) -> list[Combination]:
+        """The combinations that keep up, by mean response time."""
+        served = [each for each in self.combinations if each.keeps_up and each.mean_ms is not None]
+        return sorted(served, key=lambda each: each.mean_ms or 0.0)
+
+    @property
     def best(self) -> Combination | None:
         """The combination with the lowest mean response time among those that keep up; ``None`` if none does."""
-        served = [each for each in self.combinations if each.keeps_up and each.mean_ms is not None]
-        return min(served, key=lambda each: each.mean_ms or 0.0, default=None)
+        return next(iter(self.ranked), None)
 
     def margin(self, other: Combination) -> Interval | None:
         """Return the mean response time of another combination minus that of the best, ms, with its 95 % interval.
@@ -143,13 +148,12 @@ class TraceComparison(OneTable, Shown):
 
     def verdict(self) -> str:
         """Return the best combination and its margin over the second best, in one sentence."""
-        best = self.best
-        if best is None:
+        if not self.ranked:
             return "no combination keeps up with the trace"
-        others = [each for each in self.combinations if each is not best and each.keeps_up and each.mean_ms is not None]
+        best, *others = self.ranked
         if not others:
             return f"only {best.name} keeps up with the trace" if len(self.combinations) > 1 else ""
-        second = min(others, key=lambda each: each.mean_ms or 0.0)
+        second = others[0]
         margin = self.margin(second)
         text = f"lowest mean response: {best.name}"
         if margin is None:

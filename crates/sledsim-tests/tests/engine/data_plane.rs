@@ -96,7 +96,7 @@ fn early_acknowledgements_are_detected() {
     let mut bed = TestBed::new(system, 5);
     bed.operate(500, &LOAD);
     bed.settle();
-    assert!(bed.wrong.is_empty(), "with power, nobody notices: {:?}", bed.wrong.first());
+    assert!(bed.wrong.is_empty(), "the bug is invisible without a power cut: {:?}", bed.wrong.first());
     for cut in 0..40 {
         bed.cut(20 + cut, &LOAD, 0);
     }

@@ -415,7 +415,7 @@ fn serve_now_returns_only_its_own_completions() {
             session.submit(Request { arrival: ms(1), ..Request::read(lbn, 1) }).expect("now");
         }
         let requests = [1, 2, beyond].map(|lbn| Request::read(lbn, 1));
-        let own = session.serve_now(requests, &mut |_| true).expect("no fault").expect("nobody ended it");
+        let own = session.serve_now(requests, &mut |_| true).expect("no fault").expect("not interrupted");
         let told: Vec<_> = own.iter().map(|it| (it.request.id, it.is_served())).collect();
         assert_eq!(told, [(7, false), (5, true), (6, true)]);
         assert_eq!((session.now(), session.under_way()), (ms(now_ms), under_way), "and no further");
@@ -433,7 +433,7 @@ fn serve_now_takes_as_long_as_submit_and_drain() {
     for _ in 0..200 {
         let requests = [(); 3].map(|()| Request::read(stream.below(1_000_000), 8));
         let now = sessions[0].now();
-        let own = sessions[0].serve_now(requests, &mut |_| true).expect("no fault").expect("nobody ended it");
+        let own = sessions[0].serve_now(requests, &mut |_| true).expect("no fault").expect("not interrupted");
         for request in requests {
             sessions[1].submit(Request { arrival: now, ..request }).expect("now");
         }

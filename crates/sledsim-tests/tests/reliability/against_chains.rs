@@ -122,7 +122,7 @@ fn forced_lives_agree_with_chains_where_rebuilds_are_the_risk() {
 
 #[test]
 fn forced_lives_agree_with_chains_where_running_out_of_spares_is_the_risk() {
-    assert_forced_covers("RAID-6, 5 spares, nobody comes", &raid(19, 2, 5), YEAR_H, 1e-6);
+    assert_forced_covers("RAID-6, 5 spares, no service", &raid(19, 2, 5), YEAR_H, 1e-6);
     assert_forced_covers("few devices, 5 spares", &raid(4, 2, 5), YEAR_H, 1e-10);
     let shelf = Enclosure { spares_fail: true, ..raid(2, 1, 6) };
     assert_forced_covers("spares that fail", &shelf, 0.5 * YEAR_H, 1e-7);

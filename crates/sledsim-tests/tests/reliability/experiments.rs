@@ -56,14 +56,14 @@ fn keep_going_is_not_called_after_false() {
             looks != no
         });
         assert!(stopped.expect("the enclosure and the experiment are sound").interrupted);
-        assert_eq!(looks, no, "nobody is asked again after a no");
+        assert_eq!(looks, no, "no further call after a refusal");
     }
 }
 
 /// The caller may have further work to cancel.
 #[test]
 fn a_stop_after_the_last_life_is_reported() {
-    // So much to draw that it is asked on the way; and whoever takes so long to answer is asked again by what comes next.
+    // The draws take so long that the callback is called in between, and again after a slow answer.
     let mut slow = raid(400, 1, 5);
     slow.device.tips = Some(Tips { count: 1000, mttf_h: YEAR_H, spares: 400, tolerated: 9, remap_h: 0.0 });
     let experiment = plain(&[YEAR_H], 1000, 1);

@@ -166,7 +166,7 @@ fn the_service_after_a_cut_and_the_time_to_recover_are_told() {
 fn random_cuts_need_a_run_of_known_length() {
     let trace = json!({"kind": "trace", "path": "a.csv"});
     let cuts = |run: Value| resolve(&json!({"workload": trace, "system": "g2", "run": run})).err();
-    let error = cuts(json!({"power_cuts": {"random": 2}})).expect("nobody knows how long it is");
+    let error = cuts(json!({"power_cuts": {"random": 2}})).expect("the length of the run is unknown");
     assert!(error.contains("run.power_cuts.random = 2 needs run.requests or run.time_s"), "{error}");
     assert_eq!(cuts(json!({"power_cuts": {"times_s": [1.0]}})), None);
     assert_eq!(cuts(json!({"power_cuts": {"random": 2}, "time_s": 5.0})), None);

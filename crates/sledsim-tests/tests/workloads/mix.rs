@@ -24,7 +24,7 @@ fn mix(spec: &MixSpec, seed: u64) -> Mix {
     Mix::new(spec, seed, CAPACITY, BLOCK).expect("the mix fits the device")
 }
 
-/// Three streams that wait for nobody, on parts of the device.
+/// Three open streams on parts of the device.
 fn open_streams() -> Value {
     json!([
         {"arrival": {"kind": "poisson", "rate_per_s": 300.0}, "range": {"end_fraction": 0.25}, "read_fraction": 1.0},
@@ -54,7 +54,7 @@ fn drain(workload: &mut dyn Workload, count: usize) -> Vec<Request> {
                 taken.push(request);
             }
             Next::At(_) | Next::Waiting => {
-                let (end, request) = under_way.pop_front().expect("nobody waits for nothing");
+                let (end, request) = under_way.pop_front().expect("a request is outstanding");
                 now = end;
                 let service = Service { start: request.arrival, end, free: end, ..Service::default() };
                 workload.completed(&Completion::of(request, service));

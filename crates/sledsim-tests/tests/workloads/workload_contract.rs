@@ -264,9 +264,9 @@ fn numbers_at_the_end_of_their_range_are_errors() {
     assert!(far.contains("lie beyond the device") && far.contains("the trace takes 18446744"), "{far}");
 }
 
-/// How far a long trace reaches takes long to find: whoever waits gets a word in.
+/// A long search for the end of a trace checks for interrupts.
 #[test]
-fn a_record_beyond_the_device_holds_nobody_up() {
+fn a_search_for_the_end_of_a_trace_can_be_interrupted() {
     let records: Vec<_> = (0..60_000).map(|i| (i, (i % 3) as u32, 990 + i, 1, 'R')).collect();
     let far = csv(&records);
     let mut workload = replay(&far, TraceSpec::default()).unwrap();

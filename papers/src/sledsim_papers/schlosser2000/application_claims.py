@@ -483,7 +483,7 @@ def spent_ms(made: Mapping[str, Any], system: Mapping[str, Any], phase: str = "s
     Parameters
     ----------
     made
-        What the run found.
+        The summary of the run.
     system
         The storage that they are replayed on.
     phase
@@ -517,7 +517,7 @@ def spent_on_turns(made: Mapping[str, Any], system: Mapping[str, Any], before: i
     Parameters
     ----------
     made
-        What the run found.
+        The summary of the run.
     system
         The storage that its requests are replayed on.
     before

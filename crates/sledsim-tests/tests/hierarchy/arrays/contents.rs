@@ -63,7 +63,7 @@ fn arrays_return_written_data() {
                 let stalls = counted(&bed.system, "journal_stalls");
                 assert_eq!(stalls > 0.0, journal.is_some(), "a journal of a few rows is full at times");
                 let waits = counted(&bed.system, "row_waits");
-                assert!(waits > 0.0, "{level:?}: nobody waited for a row");
+                assert!(waits > 0.0, "{level:?}: no request waited for a row");
             }
         }
     }

@@ -84,7 +84,7 @@ fn a_journal_closes_the_write_hole_of_raid5() {
     assert!(found.cuts >= 5 * rounds, "{found:?}");
     assert_eq!((found.torn, found.wrong, found.wrong_degraded), (0, 0, 0), "{found:?}");
     let found = cut(Level::Raid5, 4, &small(), 100);
-    assert_eq!(found.wrong, 0, "while all members are there nobody notices: {found:?}");
+    assert_eq!(found.wrong, 0, "no wrong data is read while all members work: {found:?}");
     assert!(found.torn > 0 && found.wrong_degraded > 0, "the hole was not found: {found:?}");
 }
 

@@ -15,7 +15,7 @@ fn a_hit_takes_the_access_time_and_a_miss_adds_the_child() {
     assert_eq!(host.read(100, 3), T + A);
     assert_eq!(host.read(100, 3), A);
     assert_eq!(host.read(101, 1), A);
-    assert_eq!(host.read(100, 4), T + A, "block 103 is in the same line, but nobody has read it");
+    assert_eq!(host.read(100, 4), T + A, "block 103 is in the same line, but has not been read");
     assert_eq!(host.write(104, 8), A);
     assert_eq!(host.read(104, 8), A, "what was written is there");
     let whole = (host.count("read_hits"), host.count("read_misses"), host.count("write_misses"));

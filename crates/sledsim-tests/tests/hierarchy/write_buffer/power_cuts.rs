@@ -130,7 +130,7 @@ fn planted_bugs_are_detected() {
         with_power.settle();
         assert_right(&with_power);
         let bed = cut(planted(at_mems, at_disk), cuts(), &LOAD);
-        assert!(!bed.wrong.is_empty(), "nobody has found {at_mems:?} at the MEMS device, {at_disk:?} at the disk");
+        assert!(!bed.wrong.is_empty(), "undetected: {at_mems:?} at the MEMS device, {at_disk:?} at the disk");
     }
     assert_right(&cut(planted(None, None), cuts(), &LOAD));
 }
