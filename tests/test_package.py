@@ -33,10 +33,10 @@ def test_the_command_line_loads_only_modules_for_parsing() -> None:
     assert not loaded_by("import sledsim.cli.app") & heavy
 
 
-#: The packages with public names.
+#: All packages, each of which has public names.
 PACKAGES = sorted(
-    ".".join(stub.relative_to(Path(sledsim.__file__).parents[1]).parts[:-1])
-    for stub in Path(sledsim.__file__).parent.rglob("__init__.pyi")
+    ".".join(file.relative_to(Path(sledsim.__file__).parents[1]).parts[:-1])
+    for file in Path(sledsim.__file__).parent.rglob("__init__.py")
 )
 
 

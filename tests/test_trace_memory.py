@@ -15,6 +15,7 @@ import pytest
 
 import sledsim
 from sledsim import Trace, TraceError, sweep
+from sledsim.scenario.models import DriveSystem, TraceWorkload
 from sledsim.studies import hit_ratio
 from sledsim.traces import open_trace
 
@@ -100,6 +101,15 @@ def test_in_memory_traces_give_the_results_of_their_file(columns: dict[str, Any]
     assert same(scaled, sledsim.replay(file, scheduler="sptf", time_scale=0.5))
     assert open_trace(trace) is not trace
     assert records(open_trace(trace)) == records(trace)
+
+
+def test_typed_scenarios_take_traces_and_devices(columns: dict[str, Any], file: Path) -> None:
+    typed = DriveSystem(device=sledsim.device("g2"), scheduler="sptf")
+    for trace in (Trace.from_frame(columns), open_trace(file)):
+        for workload in (trace, TraceWorkload(path=trace), {"kind": "trace", "path": trace}):
+            assert same(sledsim.run(sledsim.Scenario(workload=workload, system=typed)), sledsim.replay(file, **SYSTEM))
+        slower = sledsim.Scenario(workload=TraceWorkload(path=trace, time_scale=2.0), system=typed)
+        assert same(sledsim.run(slower), sledsim.replay(file, **SYSTEM, time_scale=2.0))
 
 
 def test_traces_in_memory_are_values_of_an_axis(columns: dict[str, Any]) -> None:
