@@ -104,12 +104,16 @@ def test_in_memory_traces_give_the_results_of_their_file(columns: dict[str, Any]
 
 
 def test_typed_scenarios_take_traces_and_devices(columns: dict[str, Any], file: Path) -> None:
-    typed = DriveSystem(device=sledsim.device("g2"), scheduler="sptf")
+    device: Any = sledsim.device("g2")
+    typed = DriveSystem(device=device, scheduler="sptf")
     for trace in (Trace.from_frame(columns), open_trace(file)):
-        for workload in (trace, TraceWorkload(path=trace), {"kind": "trace", "path": trace}):
-            assert same(sledsim.run(sledsim.Scenario(workload=workload, system=typed)), sledsim.replay(file, **SYSTEM))
+        workloads: list[Any] = [trace, TraceWorkload(path=trace), {"kind": "trace", "path": trace}]
+        for workload in workloads:
+            assert same(
+                sledsim.run(sledsim.Scenario(workload=workload, system=typed)), sledsim.replay(file, scheduler="sptf")
+            )
         slower = sledsim.Scenario(workload=TraceWorkload(path=trace, time_scale=2.0), system=typed)
-        assert same(sledsim.run(slower), sledsim.replay(file, **SYSTEM, time_scale=2.0))
+        assert same(sledsim.run(slower), sledsim.replay(file, scheduler="sptf", time_scale=2.0))
 
 
 def test_traces_in_memory_are_values_of_an_axis(columns: dict[str, Any]) -> None:

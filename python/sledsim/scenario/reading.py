@@ -154,7 +154,9 @@ def written(source: ScenarioLike) -> Written:
             values, name="scenario", base_dir=working_folder(), catalog=catalog, policies=load, drawings=load_drawing
         )
     text, notation, name, base_dir = text_of(source, "scenario")
-    return Written(text, format=notation, name=name, base_dir=base_dir, catalog=catalog, policies=load, drawings=load_drawing)
+    return Written(
+        text, format=notation, name=name, base_dir=base_dir, catalog=catalog, policies=load, drawings=load_drawing
+    )
 
 
 def working_folder() -> str:

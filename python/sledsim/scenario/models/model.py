@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import (
     BaseModel,
@@ -22,8 +22,11 @@ def _keep_text(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
     return value if isinstance(value, str) else check(value)
 
 
-#: The path of a trace. The name of a trace in memory holds the trace, so it is kept as it is.
-TracePath = Annotated[str, WrapValidator(_keep_text)]
+if TYPE_CHECKING:
+    TracePath = Any
+else:
+    #: The path of a trace, or the trace. The name of a trace in memory holds the trace, so it is kept as it is.
+    TracePath = Annotated[str, WrapValidator(_keep_text)]
 
 
 class Model(BaseModel):

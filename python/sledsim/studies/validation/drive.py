@@ -33,7 +33,7 @@ __all__ = ["Agreement", "DriveValidation", "demerit_ms", "validate_drive"]
 #: The format of traces that carry measured service times, and gaps from a completion to the next request.
 MEASURED = "disksim-validate"
 
-#: What DiskSim's files call the number of blocks of a drive.
+#: The parameter of DiskSim's files with the number of blocks of a drive.
 BLOCK_COUNT = "Block count"
 
 
@@ -95,7 +95,7 @@ class DriveValidation(Shown):
     def groups(self) -> dict[str, Agreement]:
         """The agreement over all reads and writes, over either, by what the real drive's buffer did, and over flushes.
 
-        Outcomes are told apart where reads, or writes, have more than one.
+        Reads, and writes, are split by outcome if they have more than one.
         """
         import numpy as np
 
@@ -323,7 +323,8 @@ def validate_drive(
         # Command processing belongs to what was measured, wherever the model has it.
         "modelled_ms": result.log["response_ns"][in_order].astype(np.float64) / 1e6,
     }
-    return DriveValidation(result["device"]["name"], opened.path.name if opened.path else opened.name, columns, left_out)
+    name = opened.path.name if opened.path else opened.name
+    return DriveValidation(result["device"]["name"], name, columns, left_out)
 
 
 def _device(specs: str | Path | Mapping[str, Any]) -> tuple[Mapping[str, Any], DiskSimImport | None]:
