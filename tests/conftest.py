@@ -150,7 +150,7 @@ def sledsim_cli() -> Callable[..., Outcome]:
     from sledsim.cli.app import app
 
     def call(*arguments: str | Path, given: str | None = None) -> Outcome:
-        done = CliRunner().invoke(app, [str(argument) for argument in arguments], input=given)
+        done = CliRunner().invoke(app, [str(argument) for argument in arguments], input=given, prog_name="sledsim")
         if done.exception is not None and not isinstance(done.exception, SystemExit):
             raise done.exception
         return Outcome(done.exit_code, done.stdout, done.stderr)

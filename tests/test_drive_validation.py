@@ -125,23 +125,6 @@ def test_a_wrong_trace_is_an_error(
     assert found.out == ""
 
 
-def test_a_wrong_drive_is_an_error(
-    sledsim_cli: Callable[..., Outcome], disk_file: Path, measured_file: Path, tmp_path: Path
-) -> None:
-    wrong = {
-        str(disk_file.with_name("smal-disk.toml")): "did you mean",
-        "grifin1999": "did you mean griffin1999",
-        str(tmp_path): "a folder",
-        str(measured_file): "a trace, not a drive",
-    }
-    for specs, message in wrong.items():
-        found = sledsim_cli("validate-drive", specs, measured_file)
-        assert found.status == 2
-        assert message in found.err
-    found = sledsim_cli("validate-drive", disk_file, measured_file.with_name("measured.trac"))
-    assert "did you mean" in found.err
-
-
 def test_bad_records_can_be_skipped(disk_file: Path, tmp_path: Path) -> None:
     path = tmp_path / "some.trace"
     path.write_text("R Hit 0 4 1.0 2.0\nR Hit x 4 1.0 2.0\nW Hit 8 4 1.0 2.0\n")
