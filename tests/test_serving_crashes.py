@@ -135,7 +135,7 @@ def file_system(folder: Path) -> Iterator[tuple[Path, Callable[[], object]]]:
             subprocess.run(["umount", mounted], stderr=subprocess.DEVNULL)
             subprocess.run(["umount", device], stderr=subprocess.DEVNULL)
             with suppress(subprocess.TimeoutExpired):
-                fuse.wait(timeout=60)
+                fuse.wait(timeout=10)
             fuse.kill()
 
 
