@@ -20,7 +20,7 @@ from sledsim.show.frames import relation_of, write_columns
 from sledsim.show.naming import label_of
 from sledsim.show.shown import Shown
 from sledsim.show.tables import Table, number
-from sledsim.traces.trace import Source, Trace, TraceLike, open_trace, source_of
+from sledsim.traces.trace import Trace, TraceLike, open_trace, source_of
 
 if TYPE_CHECKING:
     import altair
@@ -296,9 +296,8 @@ def validate_drive(
     TraceError
         Where the trace cannot be read, carries no measured times or reaches beyond the drive.
     """
-    source = source_of(trace, skip_bad=skip_bad)
     device, file = _device(specs)
-    opened = _measured_trace(source)
+    opened = _measured_trace(trace, skip_bad)
     measured = _columns(opened)
     left_out = file.notes if file else ()
     if file and (denied := _denied(file, measured)):
@@ -382,10 +381,11 @@ def _reached_bytes(records: "Mapping[str, NDArray[np.generic]]") -> int:
     return int(np.add(records["offset_bytes"], records["bytes"], dtype=np.uint64).max())
 
 
-def _measured_trace(source: Source) -> Trace:
+def _measured_trace(given: TraceLike, skip_bad: int) -> Trace:
     """Open a trace with measured times; raise if it cannot be used."""
     expected = "expected DiskSim's validation format, R|W Hit|Miss lbn blocks service_us next_gap_us"
     expected += ", or CSV with a column such as response_us"
+    source = source_of(given, skip_bad=skip_bad)
     try:
         trace = Trace.of_source(source)
     except TraceError as error:
