@@ -164,8 +164,9 @@ def _entry_of_drawing(made: Device) -> DeviceEntry:
         for key, value in decided.items()
         if key not in ("name", "label")
     }
-    common = {"name": made.name, "title": f"device of {label}", "description": "", "citations": base.citations}
-    return DeviceEntry(**common, mechanism=base.mechanism, values={**base.values, **values})
+    return DeviceEntry(
+        made.name, f"device of {label}", "", base.citations, mechanism=base.mechanism, values={**base.values, **values}
+    )
 
 
 def capacities() -> list[tuple[str, int]]:

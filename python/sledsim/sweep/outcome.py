@@ -1,5 +1,6 @@
 """What a search for good designs found."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -246,7 +247,7 @@ class SearchOutcome(OneTable, Shown):
 
         def distance(trial: Trial) -> float:
             pairs = zip(points[trial.number], columns, strict=True)
-            return sum(((value - low) / (high - low)) ** 2 for value, (low, high) in pairs if high > low)
+            return math.hypot(*((value - low) / (high - low) for value, (low, high) in pairs if high > low))
 
         return min(front, key=distance)
 
