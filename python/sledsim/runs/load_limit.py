@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sledsim._core import ScenarioError, SledsimError
 from sledsim.runs.assumptions import replay_assumptions
+from sledsim.runs.labels import device_of_run
 from sledsim.runs.replaying import replay_scenario, require_effect
 from sledsim.runs.result import Result
 from sledsim.runs.running import ProgressCallback, run_resolved
@@ -122,6 +123,8 @@ class LoadLimit:
         The bound.
     points
         Every run of the search, by load.
+    heading
+        The device with what was changed.
     waits
         False if no request waited at the lowest load tried.
     error
@@ -132,13 +135,14 @@ class LoadLimit:
     scheduler: str
     bound: Bound
     points: tuple[LoadPoint, ...]
+    heading: str
     waits: bool = True
     error: SledsimError | None = None
 
     @property
     def name(self) -> str:
-        """Device and scheduler."""
-        return f"{self.device}, {self.scheduler}"
+        """The device with what was changed, and the scheduler."""
+        return f"{self.heading}, {self.scheduler}"
 
     @property
     def limit(self) -> LoadPoint | None:
@@ -456,7 +460,7 @@ def limits_of(
             except SledsimError as error:
                 if any(fault.kind != "misfit" for fault in error.faults) or len(devices) == 1:
                     raise
-                limits.append(LoadLimit(label_of(device), scheduler, bound, (), error=error))
+                limits.append(LoadLimit(label_of(device), scheduler, bound, (), label_of(device), error=error))
                 continue
             limits.append(found)
             if last.summary.get("replay"):
@@ -498,9 +502,9 @@ def _limit_of(
 
     waits = _search(run_at, lambda: last, precision)
     assert last is not None
-    label = label_of(last["device"]["name"])
-    found = LoadLimit(label, last["scheduler"], bound, tuple(points[load] for load in sorted(points)), waits)
-    return found, key, last
+    label, heading = label_of(last["device"]["name"]), device_of_run(last.summary)
+    tried = tuple(points[load] for load in sorted(points))
+    return LoadLimit(label, last["scheduler"], bound, tried, heading, waits), key, last
 
 
 def _search(run_at: Callable[[float], LoadPoint | None], last: Callable[[], Result | None], precision: float) -> bool:
