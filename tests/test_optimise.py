@@ -262,3 +262,28 @@ def test_searches_without_a_feasible_design_are_reported(tmp_path: Path) -> None
     found = optimise(search, tmp_path / "store")
     assert not found.front
     assert "no design that runs within all constraints, of 2 tried (2 break a constraint)" in str(found)
+
+
+def test_designs_of_a_search_are_saved_as_device_files(tmp_path: Path, sledsim_cli: Callable[..., Any]) -> None:
+    found = optimise(TWO_OBJECTIVES, tmp_path / "store", trials=12)
+    saved = found.save_design(tmp_path / "best.toml")
+    assert saved.number in {each.number for each in found.front}
+    settings = found.search.settings(saved.values)
+    device = resolve(BASE, settings).values["system"]["device"]
+    written = sledsim.Device(str(tmp_path / "best.toml")).parameters
+    assert {**written, "name": ""} == {**device, "name": ""}
+    other = next(each.number for each in found.trials if each.number != saved.number)
+    assert found.save_design(tmp_path / "other.toml", other).number == other
+    result = sledsim.run(BASE, overrides={"device": str(tmp_path / "best.toml")})
+    assert result["response"]["mean_ms"] == pytest.approx(saved.objectives[1])
+    for number, message in ((99, "there is no trial 99"), (-1, "there is no trial -1")):
+        with pytest.raises(sledsim.SledsimError, match=message):
+            found.save_design(tmp_path / "none.toml", number)
+    refused = sledsim_cli("optimise", "search.toml", "--design", "3")
+    assert (refused.status, "--save" in refused.err) == (2, True)
+
+
+def test_searches_of_policies_have_no_design_to_save(tmp_path: Path) -> None:
+    keys = {**TWO_OBJECTIVES, "trials": 2, "parameters": {"scheduler": ["fcfs", "sptf"]}, "constraints": []}
+    with pytest.raises(sledsim.SledsimError, match="no parameter of search belongs to a device"):
+        optimise(keys, tmp_path / "store").save_design(tmp_path / "best.toml")
