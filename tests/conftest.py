@@ -21,7 +21,14 @@ ROOT = Path(__file__).resolve().parent.parent
 #: Documents and traces that `sledsim example` writes.
 EXAMPLES = ROOT / "python" / "sledsim" / "examples"
 #: A key that only documents of a kind have.
-KEYS = {"enclosure": "enclosure", "search": "objectives", "cost": "mems_bytes", "role": "role", "scenario": "workload"}
+KEYS = {
+    "enclosure": "enclosure",
+    "search": "objectives",
+    "cost": "mems_bytes",
+    "role": "role",
+    "scenario": "workload",
+    "drawing": "drawing",
+}
 #: The folder of reference data, which is not part of this repository.
 REFERENCE = Path(os.environ.get("SLEDSIM_REFERENCE") or ROOT.parent / "shared")
 
