@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import fuzz
+from conftest import size
 from fuzzing.campaign import Tally, Worker, cases, tried
 from fuzzing.doors import NAMES, TURNS, Case, doors
 from fuzzing.worker import packed
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 #: Inputs that did not end as they should, once.
 FINDINGS = sorted(fuzz.FINDINGS.glob("*.json"))
 #: Cases of each process of a test.
-CASES = 900
+CASES = size(450, 900)
 #: Seeds of the quick tier, and of all.
 SEEDS = [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3))]
 
