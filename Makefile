@@ -108,6 +108,7 @@ repeats: $(STAMPS)/release $(STAMPS)/dev
 wheel_options := --release --locked --strip --out dist $(if $(filter Linux,$(shell uname)),--zig --compatibility manylinux2014)
 wheel: $(STAMPS)/dev
 	rm -f dist/sledsim*
+	CARGO="$(CARGO)" $(BIN)/python tools/third_party_notices.py THIRD-PARTY-NOTICES.txt
 	PATH="$(abspath $(BIN)):$$PATH" VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin build $(wheel_options)
 	$(BIN)/maturin sdist --out dist
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist ./papers
@@ -154,7 +155,7 @@ lock: $(STAMPS)/venv
 #: make clean             remove everything that the commands above made
 .PHONY: clean
 clean:
-	rm -rf $(VENV) target out dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) target out dist THIRD-PARTY-NOTICES.txt .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -f python/sledsim/_core*.so
 	find python papers tests tools examples -name __pycache__ -type d -exec rm -rf {} +
 

@@ -23,6 +23,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if given:
         return Path(given).resolve()
     folder = tmp_path_factory.mktemp("wheel")
+    notices = ROOT / "THIRD-PARTY-NOTICES.txt"
+    subprocess.run([sys.executable, "tools/third_party_notices.py", str(notices)], cwd=ROOT, check=True)
     environment = {**os.environ, "PYO3_PYTHON": sys.executable, "VIRTUAL_ENV": sys.prefix}
     command = [str(MATURIN), "build", "--release", "--locked", "--out", str(folder)]
     subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
@@ -38,6 +40,11 @@ def test_wheels_contain_only_the_package(wheel: Path) -> None:
     for needed in ("sledsim/examples/scenario.toml", "sledsim/show/templates/draw.js", "sledsim/py.typed"):
         assert needed in names
     assert any(name.startswith("sledsim/catalog/devices/") for name in names)
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+    (notices,) = [name for name in names if name.endswith("licenses/THIRD-PARTY-NOTICES.txt")]
+    text = zipfile.ZipFile(wheel).read(notices).decode()
+    for term in ("BSD 2-Clause", "BSD 3-Clause", "Apache License", "libbzip2", "UNICODE LICENSE"):
+        assert term in text, term
     assert not [name for name in names if "__pycache__" in name or name.endswith(".rs")]
 
 
