@@ -21,7 +21,14 @@ ROOT = Path(__file__).resolve().parent.parent
 #: Documents and traces that `sledsim example` writes.
 EXAMPLES = ROOT / "python" / "sledsim" / "examples"
 #: A key that only documents of a kind have.
-KEYS = {"enclosure": "enclosure", "search": "objectives", "cost": "mems_bytes", "role": "role", "scenario": "workload"}
+KEYS = {
+    "enclosure": "enclosure",
+    "search": "objectives",
+    "cost": "mems_bytes",
+    "role": "role",
+    "drawing": "drawing",
+    "scenario": "workload",
+}
 #: The folder of reference data, which is not part of this repository.
 REFERENCE = Path(os.environ.get("SLEDSIM_REFERENCE") or ROOT.parent / "shared")
 
@@ -29,7 +36,7 @@ T = TypeVar("T")
 
 
 def examples_of(kind: str) -> list[Path]:
-    """Return the examples of a kind of document: scenario, sweep, search, enclosure, cost or role."""
+    """Return the examples of a kind of document: scenario, sweep, search, enclosure, cost, role or drawing."""
 
     def kind_of(path: Path) -> str:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
