@@ -26,8 +26,8 @@ KEYS = {
     "search": "objectives",
     "cost": "mems_bytes",
     "role": "role",
-    "drawing": "drawing",
     "scenario": "workload",
+    "drawing": "drawing",
 }
 #: The folder of reference data, which is not part of this repository.
 REFERENCE = Path(os.environ.get("SLEDSIM_REFERENCE") or ROOT.parent / "shared")
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 def examples_of(kind: str) -> list[Path]:
-    """Return the examples of a kind of document: scenario, sweep, search, enclosure, cost, role or drawing."""
+    """Return the examples of a kind of document: scenario, sweep, search, enclosure, cost or role."""
 
     def kind_of(path: Path) -> str:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -157,7 +157,7 @@ def sledsim_cli() -> Callable[..., Outcome]:
     from sledsim.cli.app import app
 
     def call(*arguments: str | Path, given: str | None = None) -> Outcome:
-        done = CliRunner().invoke(app, [str(argument) for argument in arguments], input=given)
+        done = CliRunner().invoke(app, [str(argument) for argument in arguments], input=given, prog_name="sledsim")
         if done.exception is not None and not isinstance(done.exception, SystemExit):
             raise done.exception
         return Outcome(done.exit_code, done.stdout, done.stderr)
