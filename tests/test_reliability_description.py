@@ -124,7 +124,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("enclosure", {"data": None, "devices": 4, "parity": 4}, "enclosure.parity = 4 of 4 devices leave none for data"),
     ("enclosure", {"data": None, "devices": 0}, f"enclosure.devices = 0 is out of range: {COUNT}"),
     ("enclosure", {"devices": 20}, "enclosure.devices = 20: give data or devices, not both"),
-    ("enclosure", {"spare": 5}, 'unknown key enclosure.spare: did you mean "spares"? (known: data, parity, spares'),
+    ("enclosure", {"spare": 5}, 'unknown key enclosure.spare: did you mean "spares"?'),
     ("enclosure", {"sparing": "hot"}, 'enclosure.sparing = "hot" is not known (known: dedicated, distributed)'),
     ("enclosure", {"spares_fail": 1}, "enclosure.spares_fail = 1 is of the wrong type: expected true or false"),
     ("device", {"mttf": 200_000}, "device.mttf = 200000 is of the wrong type: expected a number with a unit of"),

@@ -234,7 +234,7 @@ def test_unknown_axes_are_refused(axis: str, meant: str) -> None:
         Sweep(BASE, {"seed": [1, 2], axis: [1, 2]}).check()
     [fault] = caught.value.faults
     assert (fault.kind, fault.path, fault.suggestion) == ("unknown-key", f"axes.{axis}", meant)
-    assert f'unknown key axes.{axis}: did you mean "{meant}"? (known: ' in str(fault)
+    assert f'unknown key axes.{axis}: did you mean "{meant}"?' in str(fault)
 
 
 def test_all_contradicting_axes_are_reported(tmp_path: Path) -> None:

@@ -200,7 +200,7 @@ def make_error(
     path, value
         The wrong argument or key, and its value.
     known
-        The known names: the message ends with the nearest of them and with all.
+        The known names: the message ends with the nearest of them, or with all if none is near.
     listed
         Replaces the list of all known names in the message, if that is too long.
     allowed, suggestion
@@ -223,8 +223,8 @@ def make_error(
         message_is_complete=bool(says),
     )
     if says and names is not None:
-        near = f"; did you mean {fault.suggestion}?" if fault.suggestion else ""
-        end = f"{near} ({listed or 'known: ' + ', '.join(names)})"
+        nearest = f"; did you mean {fault.suggestion}?"
+        end = nearest if fault.suggestion else f" ({listed or 'known: ' + ', '.join(names)})"
         parts = [says] if isinstance(says, str) else says
         return make_error(error, kind, [*parts, end], path=path, value=value, allowed=names, file=file, line=line)
     return _core.error_of(error, [fault])

@@ -138,10 +138,10 @@ impl Fault {
         match &self.allowed {
             None => String::new(),
             Some(Allowed::Names(names)) if self.kind != Kind::Missing => {
-                let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
                 match &self.suggestion {
-                    Some(name) => format!(": did you mean {name:?}? (known: {known})"),
-                    None => format!(" (known: {known})"),
+                    Some(name) => format!(": did you mean {name:?}?"),
+                    None if names.is_empty() => " (known: none)".to_owned(),
+                    None => format!(" (known: {})", names.join(", ")),
                 }
             }
             Some(allowed) => allowed.to_string(),
