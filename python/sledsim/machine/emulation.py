@@ -36,9 +36,9 @@ LOOK_S = 0.05
 FIRST_LOOK_S = 0.002
 #: Lines of the console that a fault tells. A panic's own line has 32 more after it, of stack and registers.
 LAST_LINES = 60
-#: What QEMU calls its thread that is the guest's processor, where it names threads.
+#: QEMU's name of the thread that is the guest's processor, where it names threads.
 PROCESSOR = "ALL CPUs/TCG"
-#: A name among the system's sockets says that a machine has a processor; it goes with whoever holds it.
+#: A name among the system's sockets marks a processor as in use; the name ends with its process.
 TAKEN = "\0sledsim-machine-on-{}"
 SCRIPT = Path(__file__).with_name("guest.sh")
 #: Becomes QEMU, once the kernel has been told to kill it (PR_SET_PDEATHSIG, SIGKILL) when the thread that waits for it
@@ -170,7 +170,7 @@ def put_in_turn(emulator: int, processor: int) -> bool:
 
 
 def _tied() -> list[str]:
-    """Return what starts QEMU so that it ends with whoever waits for it; nothing where the system has no such thing."""
+    """Return the command prefix with which QEMU ends with the process that waits for it; empty where there is none."""
     # The executable of a program that brings its Python along is that program.
     if sys.platform != "linux" or not sys.executable or getattr(sys, "frozen", False):
         return []
@@ -202,8 +202,8 @@ def unpacked(sent: bytes) -> dict[str, bytes]:
 def _failed(says: str, console: Path) -> RunError:
     lines = console.read_text(encoding="utf-8", errors="replace").splitlines() if console.exists() else []
     last = "\n".join(f"  {line.rstrip()}" for line in lines[-LAST_LINES:] if line.strip())
-    told = f"{says}; the last of its console:\n{last}" if last else f"{says}; its console has nothing"
-    return make_error(RunError, "unsupported", told, path="machine")
+    message = f"{says}; the last of its console:\n{last}" if last else f"{says}; its console has nothing"
+    return make_error(RunError, "unsupported", message, path="machine")
 
 
 def _archive(job: Job) -> Archive:

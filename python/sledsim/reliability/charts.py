@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["failure_lines", "maintenance_lines", "shades", "survival_lines"]
 
 PANEL_WIDTH = 360
-#: From light to dark, told apart by every eye and on paper (the map viridis without its yellow end).
+#: From light to dark, distinguishable with colour blindness and in print (viridis without its yellow end).
 SHADES = ("#7ad151", "#22a884", "#2a788e", "#414487", "#440154")
 #: Curves of the same thing in different numbers are shaded; of different things they are coloured.
 DISK_COLOUR, DISK_DASHES = "#777777", ([6, 3], [2, 2])

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ReliabilityComparison", "compare_enclosures"]
 
-#: What is compared at every time, by its key in a report's rows.
+#: The figures that are compared at every time: their keys in a report's rows.
 COUNTED = {"loss": "loss of data", "repairs": "repairs, mean", "replaced": "devices replaced, mean"}
 
 

@@ -34,7 +34,7 @@ _TRIED_BYTES = 1 << 20
 def atomic_write(target: Path, *, durable: bool = False) -> Iterator[Path]:
     """Write a file under a temporary name, then rename it to the target.
 
-    The temporary file is locked until then, so that other processes can tell it from one whose writer was killed.
+    The temporary file is locked until then, so that other processes can distinguish it from that of a killed writer.
 
     Parameters
     ----------

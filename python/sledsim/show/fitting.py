@@ -1,4 +1,4 @@
-"""Tables in a given width: nothing is dropped; what does not fit is folded, moved below its row, or put in parts."""
+"""Tables in a given width: columns that do not fit are folded, moved below their row, or put in parts."""
 
 import os
 import re
@@ -14,33 +14,33 @@ __all__ = ["Line", "fitted", "folded", "terminal_width", "visible", "visible_in_
 
 #: Characters that act on a terminal: control and bidirectional control characters; and lone surrogates.
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-#: What stands between columns.
+#: Space between columns.
 GAP = "  "
-#: How far a note stands to the right of the row that it is of.
+#: Indent of a note below its row.
 NOTE_INDENT = "    "
 #: A column of words may be folded, but not to less than this.
 LEAST_WORDS = 18
-#: One that tells rows apart is not folded to less than this.
+#: A column that identifies rows is not folded to less than this.
 LEAST_NAME = 24
 #: A head of numbers that is no longer is not folded.
 SHORT_HEAD = 8
-#: What is longer is a sentence: it reads as well below its row as in a column.
+#: A longer cell is a sentence, which may move below its row.
 SENTENCE = 32
 #: A sentence that would be folded into more lines than these goes below its row.
 MOST_LINES = 3
 #: Where an indent would leave less than so many characters, there is none.
 LEAST_BESIDE_INDENT = 8
-#: A terminal that says it has less is not believed.
+#: A narrower width that a terminal reports is not used.
 LEAST_WIDTH = 20
 
 
 def terminal_width(stream: TextIO | None) -> int | None:
-    """Return how many columns a terminal has; nothing where there is none.
+    """Return the width of a terminal in characters, or ``None`` if there is none.
 
     Parameters
     ----------
     stream
-        What is written to; nothing where it was closed before the program began.
+        The output; ``None`` if it was closed before the program began.
     """
     if stream is None or not stream.isatty():
         return None
@@ -50,7 +50,7 @@ def terminal_width(stream: TextIO | None) -> int | None:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a table, and what it is: ``title``, ``head``, ``rule``, ``row`` or ``note``."""
+    """A line of a table, and its kind: ``title``, ``head``, ``rule``, ``row`` or ``note``."""
 
     kind: str
     text: str
@@ -64,7 +64,7 @@ def fitted(table: "Table", width: int | None) -> list[Line]:
     table
         The table.
     width
-        How many characters a line may have; any number if not given.
+        Most characters of a line; unlimited if not given.
     """
     if width is not None:
         width = max(width, LEAST_WIDTH)
@@ -106,9 +106,9 @@ def folded(text: str, width: int | None, hanging: str = "") -> list[str]:
     text
         The text, of one line or several; spaces that it begins with indent all of it.
     width
-        How many characters a line may have; any number if not given.
+        Most characters of a line; unlimited if not given.
     hanging
-        What the lines that go on begin with.
+        Start of continuation lines.
     """
     text = visible(text)
     if width is None:
@@ -228,13 +228,13 @@ def _row(table: "Table", columns: Sequence[int], sizes: Sequence[int], cells: Se
 
 
 def _sizes(table: "Table", columns: Sequence[int], natural: Sequence[int], width: int) -> list[int] | None:
-    """Return how wide columns are in a width, or nothing where they can't be read so narrow."""
+    """Return the widths of columns in a width, or ``None`` if they would be too narrow."""
     least = [_least(table, i, natural[i]) for i in columns]
     spare = width - _total(least)
     if spare < 0:
         return None
     sizes = list(least)
-    # What is left goes where it saves most lines: to the column of words that is folded most; to heads of numbers last.
+    # The rest goes where it saves most lines: to the column of words that is folded most, and to heads of numbers last.
     while spare > 0:
         wanting = [k for k, i in enumerate(columns) if sizes[k] < natural[i]]
         if not wanting:
@@ -246,7 +246,7 @@ def _sizes(table: "Table", columns: Sequence[int], natural: Sequence[int], width
 
 
 def _least(table: "Table", column: int, natural: int) -> int:
-    """Return how narrow a column may be: numbers stay whole, words are folded between words."""
+    """Return the least width of a column: numbers stay whole, texts are folded between words."""
     texts = [row[column] for row in table.rows]
     if not table.is_left(column):
         head = table.headers[column]

@@ -175,7 +175,7 @@ class Framed(ABC):
 
 
 def require_utf8(error: type[SledsimError], path: Path, named: Path | None = None) -> None:
-    """Raise for a path that DuckDB can't be told: one with bytes that are no text.
+    """Raise for a path that DuckDB cannot read: one with bytes that are not UTF-8.
 
     Parameters
     ----------
@@ -204,9 +204,9 @@ def connected() -> "duckdb.DuckDBPyConnection":
 
 
 def quoted_path(path: Path) -> str:
-    """Write a file's path in SQL for what reads files, and would take ``*``, ``?`` and ``[`` for patterns.
+    """Write a file's path in SQL for functions that take ``*``, ``?`` and ``[`` for patterns.
 
-    It is made absolute: what begins with ``~`` or ``file:`` would be another file.
+    It is made absolute, as a name that begins with ``~`` or ``file:`` would be another file.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def quoted_path(path: Path) -> str:
 
 
 def parquet_rows(*paths: Path) -> str:
-    """Write in SQL the rows of Parquet files; a folder's name such as ``value=7`` is no column of theirs.
+    """Return the rows of Parquet files in SQL; a folder's name such as ``value=7`` does not become a column.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def parquet_rows(*paths: Path) -> str:
 
 
 def quoted(text: str) -> str:
-    """Write a text as SQL does."""
+    """Return a text as a string literal of SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 

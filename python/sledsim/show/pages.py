@@ -62,11 +62,11 @@ def title_of(definition: dict[str, Any]) -> tuple[str, list[str]]:
     definition
         The chart as Vega-Lite.
     """
-    told = definition.get("title", "")
-    if not isinstance(told, dict):
-        return _joined(told), []
-    below = told.get("subtitle", [])
-    return _joined(told.get("text", "")), [below] if isinstance(below, str) else list(below)
+    title = definition.get("title", "")
+    if not isinstance(title, dict):
+        return _joined(title), []
+    below = title.get("subtitle", [])
+    return _joined(title.get("text", "")), [below] if isinstance(below, str) else list(below)
 
 
 def chart_page(chart: "altair.TopLevelMixin") -> str:

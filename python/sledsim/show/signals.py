@@ -22,14 +22,14 @@ def signals_heard() -> Iterator[None]:
         return
     raised: list[BaseException] = []
 
-    def hear(number: int, frame: FrameType | None) -> None:
+    def record(number: int, frame: FrameType | None) -> None:
         try:
             handler(number, frame)
         except BaseException as error:
             raised.append(error)
             raise
 
-    signal.signal(signal.SIGINT, hear)
+    signal.signal(signal.SIGINT, record)
     try:
         yield
     except RuntimeError:

@@ -1,4 +1,4 @@
-"""What every chart has in common."""
+"""The common style of all charts."""
 
 import math
 from functools import cache
@@ -30,7 +30,7 @@ __all__ = [
 WIDTH = 520
 HEIGHT = 300
 
-# Okabe and Ito's palette: told apart by every eye.
+# Okabe and Ito's palette, distinguishable with colour blindness.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
 
 #: The colour of a state in every picture: work in colours, rest in greys that darken as power falls.

@@ -17,7 +17,7 @@ __all__ = ["sweep_chart"]
 #: Panels in a row, and how much smaller they are than a chart by itself.
 COLUMNS, PANEL_SHARE = 3, 0.55
 
-#: Colours that are told apart; more values than so many of an axis without numbers would look alike.
+#: Most values of an axis without numbers: more colours would look alike.
 MOST_COLOURS = len(COLOURS)
 
 #: Shares of the first value by which neighbours have to grow for an axis to be logarithmic.
@@ -44,7 +44,7 @@ def sweep_chart(
     x
         The axis to the right; the first one with numbers otherwise.
     colour
-        The axis that colours tell apart; the next one otherwise.
+        The axis shown by colours; the next one if not given.
     facet
         The axis with a panel for each value; the next one otherwise.
     log_scale
@@ -95,7 +95,7 @@ def _roles(
     if x is None and (free or results.parameters):
         x = next((name for name in free if results.is_numeric(name)), (free or results.parameters)[0])
         free = [name for name in free if name != x]
-    # What goes together with an axis that is drawn needs no place of its own.
+    # An axis that varies with a drawn one needs no dimension of its own.
     free = [name for name in free if not _follows(results, name, [x, colour, facet])]
     if colour is None and free:
         colour = free.pop(0)

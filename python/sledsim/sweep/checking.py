@@ -17,7 +17,7 @@ __all__ = ["Checks", "beside", "ordered", "own_path"]
 #: Values of a group that are looked at before anything runs.
 MOST_CHECKED = 200
 
-#: What is wrong, by what two faults have in common that tell the same: kind, path and axis.
+#: Faults by kind, path and axis: two faults with the same of these are the same.
 Found = dict[tuple[str, str | None, str | None], Fault]
 
 
@@ -83,21 +83,21 @@ class Checks:
                     right |= values
                 else:
                     doubtful.append((values, numbers, found))
-        told = dict(before)
+        known = dict(before)
         others = [right, last] if doubtful and self._tried(last, {}, {})[0] else [right]
         for values, numbers, found in doubtful:
             still = [self._tried(other | values, numbers, before)[1] for other in others]
             for each in found:
                 if all(each in every for every in still):
-                    told.setdefault(each, found[each])
-        return _right(scenario, told)
+                    known.setdefault(each, found[each])
+        return _right(scenario, known)
 
     def _tried(self, values: Assignment, numbers: Mapping[str, int], before: Found) -> tuple[Resolved | None, Found]:
         """Resolve a point; values on trial have numbers, the others are the first of their axes."""
         try:
             resolved = self.base.resolve(self.settings(values))
             if resolved.values["workload"]["kind"] == "session":
-                # Nobody makes requests: no run of it would begin.
+                # A workload without requests: no run would begin.
                 _core.run(resolved)
             return resolved, {}
         except ScenarioError as error:

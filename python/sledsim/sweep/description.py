@@ -158,7 +158,7 @@ class Sweep(VariedScenario):
 
     @cached_property
     def base_seed(self) -> int:
-        """What the seeds of replications are derived from."""
+        """The value from which the seeds of replications are derived."""
         if self.seed is not None:
             return self.seed
         return self._checks(self._ordered, self._key).first(self._fixed_groups).seed
@@ -170,7 +170,7 @@ class Sweep(VariedScenario):
 
     @cached_property
     def groups(self) -> list[list[Assignment]]:
-        """What is crossed: lists of assignments of values to parameters."""
+        """The lists of assignments of values to parameters that are crossed."""
         return self._drawn(self.base_seed if self.sample else 0)
 
     def _drawn(self, seed: int) -> list[list[Assignment]]:
@@ -286,7 +286,7 @@ class Sweep(VariedScenario):
         return self._checks(self._ordered, self._key).every(groups)
 
 
-#: What can be swept: a file, the tables of one, or a sweep.
+#: A sweep, its file, or the tables of a file.
 SweepLike = Sweep | Mapping[str, Any] | Path | str
 
 

@@ -131,12 +131,12 @@ class Evaluation:
             self._recorder.merge()
 
     def _identity(self) -> list[Any]:
-        """Return what tells this evaluation from others: what its base resolves to, with the content of a trace."""
+        """Return the identity of this evaluation: its resolved base, with the content of a trace."""
         base = self._sweep.base
         try:
             values: Any = base.resolve(list(self._sweep.overrides)).values
         except SledsimError as error:
-            # What only points complete is known by its text, and by all that is wrong without them.
+            # A base that only points complete is identified by its text and by its faults without them.
             values = [base.text, list(self._sweep.overrides), [facts_of(fault) for fault in error.faults]]
         return [values, contents_of(values, base.base_dir), self._sweep.base_seed]
 
@@ -188,7 +188,7 @@ class Evaluation:
             self._look_up([key for key in places.values() if key not in self._found])
             of_point = [[places[number, i] for i in range(self._sweep.replications)] for number in numbers]
         if interrupted.is_set():
-            # Pressed when the last run was over: whoever chooses points would go on otherwise.
+            # Ctrl-C after the last run ends the search too.
             raise KeyboardInterrupt
         return [[self._found[key] for key in keys] for keys in of_point]
 

@@ -40,7 +40,7 @@ KEY_DIGITS = 32
 DONE, FAILED = "done", "failed"
 
 
-class Stopped(Exception):  # noqa: N818  nothing went wrong: somebody requested it
+class Stopped(Exception):  # noqa: N818  a requested stop is no error
     """The sweep ends before this run is over."""
 
 
@@ -70,7 +70,7 @@ class Prepared(CanFail):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a run was done.
+    """The machine and process of a run.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ Bins = tuple["NDArray[np.float64]", "NDArray[np.float64]", "NDArray[np.uint64]"]
 
 @dataclass(frozen=True, slots=True)
 class Outcome(CanFail):
-    """What became of a run.
+    """The outcome of a run.
 
     Parameters
     ----------

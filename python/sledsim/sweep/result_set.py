@@ -1,4 +1,4 @@
-"""What a sweep found: its points with means and confidence intervals over replications."""
+"""Results of a sweep: its points with means and confidence intervals over replications."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ __all__ = [
     "without_interval",
 ]
 
-#: What tables show unless something else is requested, as far as it was measured.
+#: Default metrics of tables, as far as they were measured.
 DEFAULT_METRICS = ("response.mean_ms", "response.p99_ms", "throughput.requests_per_s", "energy.per_request_mj")
 
 LABELS = {key: label for label, key in METRICS}
@@ -170,7 +170,7 @@ class Results(OneTable, Plain):
 
     @property
     def parameters(self) -> list[str]:
-        """What was varied, in the order of the sweep."""
+        """The varied parameters, in the order of the sweep."""
         return self.definition.parameters
 
     @property
@@ -420,7 +420,7 @@ class Results(OneTable, Plain):
         x
             The axis to the right; the first one with numbers otherwise.
         colour
-            The axis that colours tell apart.
+            The axis shown by colours.
         facet
             The axis with a panel for each value.
         log_scale

@@ -27,7 +27,7 @@ from sledsim.sweep.tables import Definition
 
 __all__ = ["ProgressCallback", "SweepReport", "define", "interruption", "record", "run", "workers_for"]
 
-#: Hexadecimal digits of a definition: enough to tell apart what one person writes.
+#: Hexadecimal digits of the hash of a definition.
 DEFINITION_DIGITS = 12
 
 
