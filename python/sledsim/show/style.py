@@ -19,11 +19,11 @@ __all__ = [
     "HEIGHT",
     "WIDTH",
     "altair_library",
+    "apply_style",
     "decade_below",
     "probability_axis",
     "rows_of",
     "state_colours",
-    "styled",
     "values",
 ]
 
@@ -123,7 +123,7 @@ def values(rows: list[dict[str, Any]]) -> Any:
     return altair_library().InlineData(values=rows)
 
 
-def styled(chart: Any, title: str, subtitle: str | list[str] = "") -> "altair.TopLevelMixin":
+def apply_style(chart: Any, title: str, subtitle: str | list[str] = "") -> "altair.TopLevelMixin":
     """Give a chart its title, fonts and grid.
 
     Parameters

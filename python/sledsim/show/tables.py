@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from sledsim.show.fitting import Line, fitted, terminal_width
+from sledsim.show.fitting import Line, lay_out, terminal_width
 
 __all__ = ["Table", "duration", "number", "with_default"]
 
@@ -113,7 +113,7 @@ class Table:
         width
             Most characters of a line; unlimited if not given.
         """
-        return fitted(self, width)
+        return lay_out(self, width)
 
     def __str__(self) -> str:
         # On a terminal the table fits its width; in a file or a pipe it has its natural width.

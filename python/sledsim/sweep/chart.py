@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
 from sledsim.show.faults import make_error
-from sledsim.show.style import COLOURS, HEIGHT, WIDTH, altair_library, styled, values
+from sledsim.show.style import COLOURS, HEIGHT, WIDTH, altair_library, apply_style, values
 from sledsim.sweep.result_set import Results, common_values, metric_label, require_axis
 
 if TYPE_CHECKING:
@@ -58,7 +58,9 @@ def sweep_chart(
     alt = altair_library()
     numeric = x is not None and results.is_numeric(x)
     # Where each place on the axis is another point in every respect, as in a sample, nothing lies between two of them.
-    joined = numeric and not any(_follows(results, name, [x]) for name in _varied(results) if x not in (None, name))
+    joined = numeric and not any(
+        _follows(results, name, [x]) for name in _varied_parameters(results) if x not in (None, name)
+    )
     encoded = {
         "x": _x_axis(alt, results, x, rows, numeric=numeric),
         "y": _y_axis(alt, metric, rows, log_scale=log_scale),
@@ -81,7 +83,7 @@ def sweep_chart(
     if facet is not None:
         order = list(dict.fromkeys(row["facet"] for row in rows))
         chart = chart.facet(facet=alt.Facet("facet:N", title=_short(facet), sort=order), columns=COLUMNS)
-    return styled(chart, f"{_capital(metric_label(metric))}", _subtitle(results, rows))
+    return apply_style(chart, f"{_capital(metric_label(metric))}", _subtitle(results, rows))
 
 
 def _roles(
@@ -91,7 +93,7 @@ def _roles(
     for name, given in (("x", x), ("colour", colour), ("facet", facet)):
         if given is not None:
             require_axis(results.parameters, given, name)
-    free = [name for name in _varied(results) if name not in (x, colour, facet)]
+    free = [name for name in _varied_parameters(results) if name not in (x, colour, facet)]
     if x is None and (free or results.parameters):
         x = next((name for name in free if results.is_numeric(name)), (free or results.parameters)[0])
         free = [name for name in free if name != x]
@@ -111,7 +113,7 @@ def _roles(
     return x, colour, facet
 
 
-def _varied(results: Results) -> list[str]:
+def _varied_parameters(results: Results) -> list[str]:
     """Return the axes that have more than one value."""
     return [name for name in results.parameters if len({values.get(name) for values in results.points.values()}) > 1]
 

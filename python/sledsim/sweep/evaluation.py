@@ -14,7 +14,7 @@ from sledsim.scenario.reading import ScenarioLike, Sets, Written
 from sledsim.scenario.tables import collect_faults
 from sledsim.show.arguments import require_kind, require_several
 from sledsim.show.faults import CanFail, facts_of, make_error
-from sledsim.show.frames import quoted
+from sledsim.show.frames import sql_literal
 from sledsim.sweep.axes import derived_seed, plain_value_of
 from sledsim.sweep.description import Sweep, Task
 from sledsim.sweep.execution import canonical, contents_of
@@ -202,7 +202,7 @@ class Evaluation:
 
     def _look_up(self, keys: Sequence[str]) -> None:
         """Read from the store what was found of runs that were there."""
-        wanted = ", ".join(quoted(key) for key in keys)
+        wanted = ", ".join(sql_literal(key) for key in keys)
         if not wanted:
             return
         metrics: dict[str, dict[str, float]] = {key: {} for key in keys}

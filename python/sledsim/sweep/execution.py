@@ -31,7 +31,7 @@ __all__ = [
     "contents_of",
     "execute",
     "not_run",
-    "prepared",
+    "prepare_base",
 ]
 
 #: Hexadecimal digits of a key: 128 bits, so that no two runs of anybody's share one.
@@ -133,7 +133,7 @@ def canonical(values: Any) -> str:
     return json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def prepared(base: Written, sets: Sequence[Setting]) -> Prepared:
+def prepare_base(base: Written, sets: Sequence[Setting]) -> Prepared:
     """Resolve a run and give it its key; where it can't be resolved, say why in its place.
 
     Parameters
