@@ -31,7 +31,7 @@ def test_probes_distinguish_the_causes(study: Study) -> None:
     # A sled that is slower along X than the printed one has all three of the printed figures of seeks.
     for name in ("seek-mean", "seek-std", "seek-max"):
         claim, found = claims()[f"{PAPER}.{name}"], experiments()[f"{PAPER}.{name}"](study)
-        assert claim.verdict(found) == "differs"
+        assert claim.verdict(found) == ("paper inconsistent" if name == "seek-max" else "differs")
         assert claim.verdict(Finding(found.probes[0].ours, "")) == "reproduced"
     # With fluid transfers besides, services have the printed mean and deviation.
     for name in ("service-mean", "service-std"):

@@ -10,12 +10,13 @@ from sledsim.workloads import workload_entry
 from sledsim_papers.harness.finding import Finding, Probe, order
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
+from sledsim_papers.schlosser2000.devices import DISKS
 
 __all__ = ["ARRANGEMENTS", "arrangement"]
 
 #: A disk and what the paper's cache holds; whole segments, so a little less than the 2.5 GB.
-DISK, CACHE_BYTES = "atlas10k", 2_500_000_000
-DISKS = 8
+DISK, CACHE_BYTES = DISKS["atlas10k"], 2_500_000_000
+COUNT = 8
 #: The device of the cache, without command overhead.
 MEMS = "g2-paper"
 #: The default segment of the caching disk, and the size of most requests; the paper names none.
@@ -39,19 +40,19 @@ OWN = tuple(ARRANGEMENTS)[:4]
 
 def _cached(disk: Any, segment_bytes: int) -> dict[str, Any]:
     whole = CACHE_BYTES // SEGMENT_BYTES * SEGMENT_BYTES
-    return {"kind": "mcd", "mems": MEMS, "disk": disk, "mems_bytes": whole, "segment_bytes": segment_bytes}
+    return {"kind": "mcd", "mems": MEMS, "disk": {"device": disk}, "mems_bytes": whole, "segment_bytes": segment_bytes}
 
 
 def _eight(member: Mapping[str, Any]) -> dict[str, Any]:
     """Return eight components one after the other: each serves its own of the workload's eight disks."""
-    return {"kind": "concat", "members": [{"count": DISKS, **member}]}
+    return {"kind": "concat", "members": [{"count": COUNT, **member}]}
 
 
 def _large_disk() -> dict[str, Any]:
     """Return eight disks in one: eight times the surfaces, all else as it was."""
-    given = DiskDrive(DISK).parameters
-    larger = {key: DISKS * given[key] for key in ("surfaces", "capacity_blocks")}
-    return {"device": {"name": DISK, **larger}}
+    given = DiskDrive(DISK["name"]).parameters
+    larger = {key: COUNT * given[key] for key in ("surfaces", "capacity_blocks")}
+    return {"device": {**DISK, **larger}}
 
 
 def arrangement(name: str, seed: int = 1) -> dict[str, Any]:
@@ -72,7 +73,7 @@ def arrangement(name: str, seed: int = 1) -> dict[str, Any]:
     elif name == "one large disk":
         system = _large_disk()
     elif name.startswith("one cache"):
-        system = _cached(_large_disk(), segment_bytes)
+        system = _cached(_large_disk()["device"], segment_bytes)
     else:
         system = _eight({"system": _cached(DISK, segment_bytes)})
     return {"workload": "cello-like", "system": system, "seed": seed}
