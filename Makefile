@@ -120,11 +120,6 @@ lib:
 	install -m 644 crates/sledsim-c/include/diskmodel/*.h "$(PREFIX)/include/diskmodel"
 	sed 's/@VERSION@/$(version)/' crates/sledsim-c/sledsim.pc.in > "$(PREFIX)/lib/pkgconfig/sledsim.pc"
 
-#: make first-hour        do in a clean environment, with the wheel, what README and the tutorials say; stop at a difference
-.PHONY: first-hour
-first-hour: wheel
-	$(BIN)/python tools/first_hour.py dist/sledsim-*.whl
-
 #: make generate          refresh generated files: typed scenarios, the README's outputs and picture
 .PHONY: generate
 generate: $(STAMPS)/release $(STAMPS)/dev
