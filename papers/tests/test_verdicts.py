@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 from typer.testing import CliRunner
@@ -64,6 +64,12 @@ def test_every_claim_has_an_experiment_and_a_recorded_outcome(paper: str) -> Non
     assert {name for name in experiments() if name.startswith(f"{paper}.")} == set(claims(paper))
     assert {f"{paper}.{row.claim}" for row in documented(paper)} == set(claims(paper))
     assert not [row.claim for row in documented(paper) if row.verdict == "not done"]
+
+
+def test_exactly_the_claims_that_disagree_have_a_reason() -> None:
+    records = [recorded.read(mode) for mode in get_args(recorded.Mode)]
+    disagree = {each.name for run in records for each in run.claims if each.verdict in claims_page.DISAGREES}
+    assert {name for name, claim in claims().items() if claim.why} == disagree
 
 
 @pytest.mark.slow

@@ -306,14 +306,13 @@ def refresh(names: Sequence[str] = (), mode: recorded.Mode = "quick") -> None:
         raise SystemExit(f"{applications.folder()} has runs made here; the record is made from the recorded ones")
     chosen: Sequence[str | None] = names or [None]
     with Study(quick=mode == "quick") as study, ProgressBar("reproducing", "claims") as progress:
-        # A record has no probes.
-        runs = [reproduce(name, study=study.unprobed(), progress=progress) for name in chosen]
-    answers = [answer for found in runs for answer in found.answers]
-    missing = [answer.reason for answer in answers if answer.failed or "SLEDSIM_REFERENCE" in answer.reason]
-    if missing or not all(found.complete for found in runs):
-        raise SystemExit("\n".join(["not every claim could be checked:", *missing]))
-    for found in runs:
-        (recorded.update if names else recorded.write)(record_of(found))
+        for name in chosen:
+            # A record has no probes.
+            found = reproduce(name, study=study.unprobed(), progress=progress)
+            missing = [each.reason for each in found.answers if each.failed or "SLEDSIM_REFERENCE" in each.reason]
+            if missing or not found.complete:
+                raise SystemExit("\n".join(["not every claim could be checked:", *missing]))
+            (recorded.update if name else recorded.write)(record_of(found))
     if mode == "quick":
         for path in sorted(PAGES.glob("*.md")):
             path.write_text(with_record(path.read_text(encoding="utf-8"), recorded.read("quick")), encoding="utf-8")

@@ -176,8 +176,11 @@ def segment_size_techniques(study: Study) -> Finding:
         ),
         scenarios=tuple(scenario(study, LOADS[name], controlled(mcd(LARGE[-1]))) for name in gains),
         cause="The longer a segment, the longer a miss waits without shortcut, and the longer a changed segment takes "
-        "to be evicted without immediate report: there is more to save.",
-        probes=tuple(Probe(f"{LOADS[name].label} alone", sign) for name, sign in signs.items()),
+        "to be evicted without immediate report, until only eight segments fit the buffer.",
+        probes=tuple(
+            Probe(f"{LOADS[name].label}, from 128 to 256 KiB alone", trend(shares[1:]))
+            for name, shares in gains.items()
+        ),
     )
 
 

@@ -401,11 +401,20 @@ def sdf_lead_no_settle(study: Study) -> Finding:
     """Rate that SDF holds over that of the better of CLOOK and SSTF."""
     held, how = _rates_held(study)
     better = max(("sstf_lbn", "clook"), key=lambda name: held[name])
+    heaviest = HEAVY[0.0][-1]
+
+    def at_heaviest() -> tuple[Probe, ...]:
+        requests = {"run.requests": study.requests(250_000, 100_000)}
+        of_better, of_sdf = (study.run(schedule(name, heaviest, 0.0), requests) for name in (better, "sdf"))
+        change = f"mean response of {SCHEDULERS[better]} over that of SDF, both at {heaviest:.0f} requests/s"
+        return (Probe(change, float(of_better.response.mean_ms / of_sdf.response.mean_ms)),)
+
     return Finding(
         held["sdf"] / held[better],
         how,
         curve=_rows_held(held),
         scenarios=tuple(schedule(name, held[name], 0.0) for name in ("sdf", better)),
-        cause="Without settling the times along X and Y are alike, so that distance along both decides.",
-        probes=(Probe("SPTF in SDF's place", held["sptf"] / held[better]),),
+        cause="Responses rise steeply near saturation, so that a large difference between responses at one rate is a "
+        "small one between rates at one response.",
+        probes=study.probes(at_heaviest),
     )
