@@ -42,6 +42,13 @@ test: $(STAMPS)/extension $(STAMPS)/dev
 test-all: $(STAMPS)/release $(STAMPS)/dev
 	CARGO="$(CARGO)" BIN="$(BIN)" tools/run-tests
 
+#: make test-versions     some tests with the lowest versions of the dependencies (OTHER=python3.13 PINS=requirements/dev.txt: with that Python)
+.PHONY: test-versions
+PINS ?= requirements/lowest.txt
+OTHER ?= $(BIN)/python
+test-versions: $(STAMPS)/extension $(STAMPS)/dev
+	BIN="$(BIN)" tools/test-versions $(PINS) $(OTHER)
+
 #: make fuzz              an hour of inputs for all that is read (SECONDS=3600 SEED=1 WORKERS=2), what goes wrong with its case
 .PHONY: fuzz
 SECONDS ?= 3600
@@ -49,6 +56,15 @@ SEED ?= 1
 WORKERS ?= 2
 fuzz: $(STAMPS)/extension $(STAMPS)/dev
 	$(BIN)/python tools/fuzz.py --seconds $(SECONDS) --seed $(SEED) --workers $(WORKERS)
+
+#: make mutants           change a share of the core's operators and results, and list the changes that no test notices (hours)
+.PHONY: mutants
+# Every 400th change from the one of this number on: MUTANTS=0/1 tries all, which takes weeks.
+MUTANTS ?= 0/400
+mutants: export PROPTEST_RNG_SEED := 1
+mutants: export CARGO_INCREMENTAL := 1
+mutants:
+	$(CARGO) mutants --shard $(MUTANTS) --sharding round-robin --output out
 
 #: make check             formatting, lints and types of both languages; the stub against the built extension
 .PHONY: check check-rust check-python
@@ -99,6 +115,7 @@ repeats: $(STAMPS)/release $(STAMPS)/dev
 wheel_options := --release --locked --strip --out dist $(if $(filter Linux,$(shell uname)),--zig --compatibility manylinux2014)
 wheel: $(STAMPS)/dev
 	rm -f dist/sledsim*
+	CARGO="$(CARGO)" $(BIN)/python tools/third_party_notices.py THIRD-PARTY-NOTICES.txt
 	PATH="$(abspath $(BIN)):$$PATH" VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin build $(wheel_options)
 	$(BIN)/maturin sdist --out dist
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist ./papers
@@ -145,7 +162,7 @@ lock: $(STAMPS)/venv
 #: make clean             remove everything that the commands above made
 .PHONY: clean
 clean:
-	rm -rf $(VENV) target out dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) target out dist THIRD-PARTY-NOTICES.txt .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -f python/sledsim/_core*.so
 	find python papers tests tools examples -name __pycache__ -type d -exec rm -rf {} +
 

@@ -23,6 +23,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if given:
         return Path(given).resolve()
     folder = tmp_path_factory.mktemp("wheel")
+    notices = ROOT / "THIRD-PARTY-NOTICES.txt"
+    subprocess.run([sys.executable, "tools/third_party_notices.py", str(notices)], cwd=ROOT, check=True)
     environment = {**os.environ, "PYO3_PYTHON": sys.executable, "VIRTUAL_ENV": sys.prefix}
     command = [str(MATURIN), "build", "--release", "--locked", "--out", str(folder)]
     subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
@@ -38,6 +40,11 @@ def test_wheels_contain_only_the_package(wheel: Path) -> None:
     for needed in ("sledsim/examples/scenario.toml", "sledsim/show/templates/draw.js", "sledsim/py.typed"):
         assert needed in names
     assert any(name.startswith("sledsim/catalog/devices/") for name in names)
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+    (notices,) = [name for name in names if name.endswith("licenses/THIRD-PARTY-NOTICES.txt")]
+    text = zipfile.ZipFile(wheel).read(notices).decode()
+    for term in ("BSD 2-Clause", "BSD 3-Clause", "Apache License", "libbzip2", "UNICODE LICENSE"):
+        assert term in text, term
     assert not [name for name in names if "__pycache__" in name or name.endswith(".rs")]
 
 
@@ -61,6 +68,42 @@ def test_a_wheel_works_in_a_clean_environment(wheel: Path, tmp_path: Path) -> No
     assert call("pip", "install", "--quiet", extras).returncode == 0
     drawn = call("sledsim", *plotted)
     assert (drawn.returncode, (tmp_path / "a.svg").exists()) == (0, True), drawn.stderr
+
+
+#: Prints the results of random scenarios, a line each.
+RESULTS = """
+import json, sys
+from random_scenarios import scenario
+import sledsim
+
+assert sledsim.__file__.startswith(sys.argv[1]), sledsim.__file__
+for number in range(int(sys.argv[2])):
+    try:
+        print(json.dumps(sledsim.run(scenario(number)).summary))
+    except sledsim.SledsimError as error:
+        print(error)
+"""
+
+
+@pytest.mark.slow
+def test_the_build_for_tests_gives_the_results_of_the_release(wheel: Path, tmp_path: Path) -> None:
+    # As the Makefile builds the extension for `make test`.
+    levels = [f"--config=profile.dev.package.{crate}.opt-level=2" for crate in ("sledsim", "sledsim-disksim")]
+    command = [str(MATURIN), "build", "--profile", "dev", "--locked", "--out", str(tmp_path), *levels]
+    environment = {**os.environ, "PYO3_PYTHON": sys.executable, "VIRTUAL_ENV": sys.prefix}
+    subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
+    [tested] = tmp_path.glob("*.whl")
+    results = []
+    for name, built in (("release", wheel), ("tests", tested)):
+        zipfile.ZipFile(built).extractall(tmp_path / name)
+        paths = os.pathsep.join([str(tmp_path / name), str(ROOT / "tools")])
+        program = [sys.executable, "-c", RESULTS, str(tmp_path / name), "200"]
+        done = subprocess.run(
+            program, cwd=tmp_path, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True, check=True
+        )
+        results.append(done.stdout.splitlines())
+    assert len(results[0]) >= 200
+    assert results[0] == results[1]
 
 
 @pytest.mark.slow
