@@ -130,7 +130,7 @@ ACCOUNTED = [
     *(f"lin2002.snake-{name}" for name in ("shares", "idle")),
     *(f"lin2002.{name}" for name in ("subsector-last-block", "snake-startup", "timeout-throughput")),
     "schlosser2000.cache-mems-alone",
-    *(f"hong2006.{name}" for name in ("shortcut-workloads", "disk-latency-dominates")),
+    "hong2006.shortcut-workloads",
     *(f"hong2006.tpcc-{name}" for name in ("order", "mcd-all", "mcd-none", "techniques-gain")),
     *(f"hong2006.cello-{name}" for name in ("mwb-gain", "mcd-over-mwb-factor")),
     *(f"hong2006.{name}" for name in ("tpcd-mcd-penalty", "hplajw-order", "lru-lfuda")),
