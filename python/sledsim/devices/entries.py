@@ -13,7 +13,7 @@ from sledsim.devices.headings import device_questions
 from sledsim.scenario.catalog import CatalogEntry, entries, entry_named
 from sledsim.scenario.drawings.loading import load_drawing
 from sledsim.scenario.reading import toml_lines
-from sledsim.scenario.texts import is_document
+from sledsim.scenario.texts import is_document, require_text
 from sledsim.show.faults import by_arguments
 from sledsim.show.shown import Catalog
 from sledsim.show.tables import Table, number, with_default
@@ -147,6 +147,7 @@ def device_entry(name: str) -> DeviceEntry:
     name
         Its name, or the path of its file or of a drawing.
     """
+    require_text(name)
     if is_document(name) or name.startswith(DRAWING_PREFIX):
         made = Device(name)  # says what is wrong with it
         if made.is_drawn:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 from sledsim import _core
 from sledsim.runs.result import Result
 from sledsim.runs.timeline import Stretch, require_powers, stretch_of
+from sledsim.scenario.documents import has_key
 from sledsim.scenario.models.model import Model
 from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, files_of, resolve, set_list
 from sledsim.scenario.texts import FORMATS
@@ -38,7 +39,7 @@ class Session(_core.Session):
     Parameters
     ----------
     system
-        A system, as a scenario has it: the name of a device, or a table such as
+        A system, as a scenario has it: the name or file of a device or a drawing, or a table such as
         ``{"device": "g2", "scheduler": "sptf"}``. Or a whole scenario: its workload is left out, and of its ``run``
         only the warm-up counts.
     overrides
@@ -250,12 +251,26 @@ def scenario_of(system: ScenarioLike | Model) -> ScenarioLike:
         As for :class:`Session`.
     """
     values = system.to_dict() if isinstance(system, Model) else system
-    if isinstance(values, str) and "\n" not in values and values != "-" and Path(values).suffix not in FORMATS:
-        values = {"device": values}
+    if isinstance(values, str | Path) and _is_device(values):
+        values = {"device": str(values)}
     if not isinstance(values, Mapping):
         return values
     scenario = dict(values) if "system" in values else {"system": dict(values)}
     return {**scenario, "workload": FROM_OUTSIDE}
+
+
+def _is_device(name: str | Path) -> bool:
+    """Return true for the name of a device, and for a file with a device or a drawing instead of a scenario."""
+    text = str(name)
+    if "\n" in text or text == "-":
+        return False
+    if Path(name).suffix not in FORMATS:
+        return isinstance(name, str)
+    try:
+        return not any(has_key(Path(name), key) for key in ("system", "workload", "device", "run"))
+    except _core.SledsimError:
+        # Reading it as a scenario says what is wrong.
+        return False
 
 
 def resolved_system(system: ScenarioLike | Model, sets: Sets = ()) -> Resolved:

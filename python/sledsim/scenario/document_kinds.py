@@ -13,6 +13,8 @@ KINDS = (
     ("a search", "optimise", ("parameters", "objectives")),
     ("a description of an enclosure", "reliability", ("enclosure",)),
     ("a role", "role-test", ("role",)),
+    ("a drawing", "design", ("drawing",)),
+    ("a device file", "device", ("mechanism",)),
     ("a comparison of caches", "cost", ("mems_bytes",)),
     ("a comparison of caches", "cost", ("nvram_prices_per_gb",)),
     ("a comparison of caches", "cost", ("ratios",)),
