@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sledsim._core import SledsimError
+from sledsim.devices.headings import system_questions
 from sledsim.runs.component_tables import component_tables
 from sledsim.runs.labels import label_of_run, workload_of_run
 from sledsim.runs.phases import PHASES, STATES, phases_of, states_of
@@ -13,7 +14,7 @@ from sledsim.show.faults import make_error
 from sledsim.show.naming import counted
 from sledsim.show.tables import Table, number
 
-__all__ = ["ENDS", "measured_notes", "metric_rows", "recorded_rows", "require_metric", "summary_tables"]
+__all__ = ["ENDS", "NO_ENERGY", "measured_notes", "metric_rows", "recorded_rows", "require_metric", "summary_tables"]
 
 TIME_COLUMNS = (
     ("mean", "mean_ms"),
@@ -33,6 +34,9 @@ ENDS = {
     "interrupted": "interrupted: incomplete",
     "failed": "a custom policy failed: incomplete",
 }
+
+#: What is printed in place of energy and power.
+NO_ENERGY = "energy is not modelled"
 
 # What is worth comparing: label with unit, path in the summary.
 METRICS = (
@@ -201,14 +205,14 @@ def _load(summary: Mapping[str, Any]) -> Table:
 
 
 def measured_notes(summary: Mapping[str, Any]) -> list[str]:
-    """Return notes on which requests the figures are of, and on why the mean response has no confidence interval.
+    """Return notes on implausible devices, the measured requests, and why the mean has no confidence interval.
 
     Parameters
     ----------
     summary
         What the run reports.
     """
-    notes, in_system = [], summary["in_system"]
+    notes, in_system = system_questions(summary["scenario"]["system"]), summary["in_system"]
     completed, measured = in_system["completed"], summary["requests"]["measured"]
     if measured and completed != measured:
         notes.append(
@@ -240,7 +244,8 @@ def _states(summary: Mapping[str, Any]) -> Table:
             [part.label, number(time[f"{part.key}_s"]), _share(time[f"{part.key}_s"], total_s)]
             for part in states_of(summary)
         ]
-        return Table(["state", "time (s)", "%"], [*rows, ["total", number(total_s), ""]])
+        notes = [] if energy else [NO_ENERGY]
+        return Table(["state", "time (s)", "%"], [*rows, ["total", number(total_s), ""]], notes=notes)
     total_j, labels = energy["total_j"], {part.key: part.label for part in STATES}
     rows = [
         [

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use super::document::{self, ChainWords, ReadText};
 use super::entry::{Entry, Subject};
-use super::node::{Source, SourceKind};
+use super::entry_cache::{EntryCache, Key};
+use super::expand::DRAWING;
+use super::node::{Content, Node, Source, SourceKind};
 use super::notation::Notation;
 use crate::fault::{Fault, Faults};
 use crate::hierarchy::ComponentKind;
@@ -13,6 +15,9 @@ use crate::plugin::PluginLoader;
 
 /// Endings of the names of files in a folder of the catalogue.
 const ENDINGS: [&str; 4] = ["toml", "yaml", "yml", "json"];
+
+/// Precedes the name of a drawing of the catalogue where a device is named.
+const DRAWING_PREFIX: &str = "drawing:";
 
 /// A file that is compiled into the program.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +36,7 @@ pub struct Catalog {
     built_in: &'static [BuiltIn],
     loader: Option<Arc<dyn PluginLoader>>,
     kinds: &'static [ComponentKind],
+    cache: EntryCache,
 }
 
 impl Catalog {
@@ -58,6 +64,12 @@ impl Catalog {
         Self { built_in, ..self }
     }
 
+    /// Shares the entries that other catalogues have read.
+    #[must_use]
+    pub fn with_cache(self, cache: EntryCache) -> Self {
+        Self { cache, ..self }
+    }
+
     /// Returns the loader of plugins.
     pub(in crate::scenario) fn loader(&self) -> Option<&dyn PluginLoader> {
         self.loader.as_deref()
@@ -73,13 +85,22 @@ impl Catalog {
     /// # Errors
     /// There is none, or the faults of its file and of the bases.
     pub fn entry(&self, subject: Subject, name: &str, base: &Path) -> Result<Entry, Faults> {
+        let key = (!is_file(name)).then(|| Key { subject, name: name.to_owned(), folders: self.folders.clone() });
+        if let Some(entry) = key.as_ref().and_then(|key| self.cache.get(key)) {
+            return Ok(entry);
+        }
         let first = self.open(subject, name, base)?;
         let folder = first.path.as_deref().and_then(Path::parent).unwrap_or(base).to_owned();
         let word = subject.word();
         let [named, text] = [format!("a {word} or its file"), format!("a {word}")];
         let words = ChainWords { base: &named, text: &text };
         let chain = document::chain(first, &folder, &words, &|name, from| self.open(subject, name, from))?;
-        Entry::of(subject, chain)
+        let files: Option<Vec<PathBuf>> = chain.iter().map(|text| text.path.clone()).collect();
+        let entry = Entry::of(subject, chain)?;
+        if let (Some(key), Some(files)) = (key, files) {
+            self.cache.insert(key, &entry, files);
+        }
+        Ok(entry)
     }
 
     /// Reads the file of a name or a path, without its bases.
@@ -128,6 +149,32 @@ impl Catalog {
 /// Returns true if the name of a device or a workload is a file name.
 pub(crate) fn is_file(name: &str) -> bool {
     Notation::of_file(Path::new(name)).is_some()
+}
+
+/// Returns the drawing that the name of a device stands for: one of the catalogue (`drawing:g2`), or a file that holds a drawing instead
+/// of a device.
+pub(in crate::scenario) fn drawing_named<'a>(name: &'a str, base: &Path) -> Option<&'a str> {
+    name.strip_prefix(DRAWING_PREFIX).or_else(|| holds_drawing(name, base).then_some(name))
+}
+
+/// Returns true if a file holds a drawing: it, or the file that it is based on, names one, or has single values without the kind of a
+/// device. A file based on a device of the catalogue holds a device.
+fn holds_drawing(name: &str, folder: &Path) -> bool {
+    let (mut name, mut folder) = (name.to_owned(), folder.to_owned());
+    for _ in 0..=document::MOST_BASES {
+        let Some(read) = is_file(&name).then(|| open(&folder.join(&name), &name).ok()).flatten() else { return false };
+        let Some(keys) = read.root.as_table() else { return false };
+        if keys.contains_key(DRAWING) {
+            return true;
+        }
+        let Some(base) = keys.get(document::BASE).and_then(Node::as_text) else {
+            let is_single = |node: &Node| !matches!(node.content, Content::Table(_) | Content::List(_));
+            return !keys.is_empty() && !keys.contains_key("mechanism") && keys.values().all(is_single);
+        };
+        folder = read.path.as_deref().and_then(Path::parent).unwrap_or(&folder).to_owned();
+        name = base.to_owned();
+    }
+    false
 }
 
 /// Reads the file of the entry `name`.
