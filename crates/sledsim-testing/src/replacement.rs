@@ -479,12 +479,16 @@ impl TinyLfu {
         self.bits_of(x).iter().all(|bit| self.doorkeeper.contains(bit))
     }
 
+    fn count(&mut self, x: u64, times: u64) {
+        for counter in self.counters_of(x) {
+            let count = self.counters.entry(counter).or_default();
+            *count = (*count + times).min(15);
+        }
+    }
+
     fn add(&mut self, x: u64) {
         if self.is_in_doorkeeper(x) {
-            for counter in self.counters_of(x) {
-                let count = self.counters.entry(counter).or_default();
-                *count = (*count + 1).min(15);
-            }
+            self.count(x, 1);
         } else {
             self.doorkeeper.extend(self.bits_of(x));
         }
@@ -502,15 +506,16 @@ impl TinyLfu {
     }
 }
 
-/// Einziger et al., section 4: an LRU window of 1 %, and SLRU behind TinyLFU. TinyLFU counts once the cache is half full, and the
-/// page that enters after the decision on the one that leaves.
+/// Einziger et al., section 4: an LRU window of 1 %, and SLRU behind TinyLFU. Until the cache is half full TinyLFU has no collisions. The
+/// page that enters is counted after the decision on the one that leaves.
 struct WTinyLfu {
     pages: usize,
     window_pages: usize,
     window: Recency,
     main: Slru,
     counts: TinyLfu,
-    counting: bool,
+    /// Count and doorkeeper of each page until the cache is half full.
+    exact: Option<HashMap<u64, (u64, bool)>>,
 }
 
 impl WTinyLfu {
@@ -523,7 +528,7 @@ impl WTinyLfu {
             window: Recency::default(),
             main: Slru { pages: main_pages, protected_pages: main_pages * 8 / 10, ..Slru::default() },
             counts: TinyLfu { pages: pages as u128, counters: HashMap::new(), doorkeeper: BTreeSet::new(), size: 0 },
-            counting: false,
+            exact: Some(HashMap::new()),
         }
     }
 
@@ -555,9 +560,25 @@ impl Reference for WTinyLfu {
             self.shrink_window();
             false
         };
-        self.counting |= 2 * (self.window.len() + self.main.len()) >= self.pages;
-        if self.counting {
+        let Some(exact) = &mut self.exact else {
             self.counts.add(x);
+            return hit;
+        };
+        let (count, is_in_doorkeeper) = exact.entry(x).or_default();
+        *count = (*count + u64::from(*is_in_doorkeeper)).min(15);
+        *is_in_doorkeeper = true;
+        self.counts.size += 1;
+        if self.counts.size == 10 * self.counts.pages {
+            self.counts.size /= 2;
+            exact.values_mut().for_each(|(count, is_in_doorkeeper)| (*count, *is_in_doorkeeper) = (*count / 2, false));
+        }
+        if 2 * (self.window.len() + self.main.len()) >= self.pages {
+            for (x, (count, is_in_doorkeeper)) in self.exact.take().unwrap() {
+                self.counts.count(x, count);
+                if is_in_doorkeeper {
+                    self.counts.doorkeeper.extend(self.counts.bits_of(x));
+                }
+            }
         }
         hit
     }

@@ -1,5 +1,8 @@
-//! How often keys were referenced recently: a count-min sketch of 4-bit counters behind a Bloom filter.
+//! How often keys were referenced recently: a count-min sketch of 4-bit counters behind a Bloom filter, and exact counts for the
+//! time in which such a sketch would take more memory than the keys.
 
+use super::slots::resize_within;
+use super::Slot;
 use crate::convert::{to_usize, wide_product};
 use crate::hierarchy::common::SameCapacity;
 
@@ -98,6 +101,28 @@ impl FrequencySketch {
         (0..ROWS).map(count).min().unwrap_or(0) + u64::from(self.is_in_filter(hash))
     }
 
+    /// Adds the references to `key` that were counted exactly.
+    fn add(&mut self, key: u64, exact: ExactCount) {
+        let hash = Hash::of(key);
+        for row in 0..ROWS {
+            let (word, shift) = self.counter(hash, row);
+            let room = MAX_COUNT - (self.counters[word] >> shift & MAX_COUNT);
+            self.counters[word] += u64::from(exact.count).min(room) << shift;
+        }
+        if exact.is_in_filter {
+            self.set_bits(hash);
+        }
+    }
+
+    /// Sets the bits of a key in the filter.
+    #[inline]
+    fn set_bits(&mut self, hash: Hash) {
+        for n in 0..ROWS {
+            let (word, mask) = self.bit(hash, n);
+            self.filter[word] |= mask;
+        }
+    }
+
     /// Counts a reference to `key`.
     pub fn record(&mut self, key: u64) {
         let hash = Hash::of(key);
@@ -109,10 +134,7 @@ impl FrequencySketch {
                 }
             }
         } else {
-            for n in 0..ROWS {
-                let (word, mask) = self.bit(hash, n);
-                self.filter[word] |= mask;
-            }
+            self.set_bits(hash);
         }
         self.references += 1;
         if self.references == self.slots * SAMPLE_PER_SLOT {
@@ -128,5 +150,54 @@ impl FrequencySketch {
         }
         self.filter.fill(0);
         self.references /= 2;
+    }
+}
+
+/// The references to the key of a slot, as a sketch without collisions would count them.
+#[derive(Clone, Copy, Default)]
+struct ExactCount {
+    count: u8,
+    is_in_filter: bool,
+}
+
+/// Reference counts of the keys in a cache, 2 bytes each.
+#[derive(Clone, Default)]
+pub(super) struct ExactCounts {
+    counts: SameCapacity<Vec<ExactCount>>,
+    references: u64,
+}
+
+impl ExactCounts {
+    /// Bytes allocated.
+    pub fn memory_bytes(&self) -> usize {
+        self.counts.capacity() * size_of::<ExactCount>()
+    }
+
+    /// Counts a reference to the key in `slot`, one of `capacity`; the first one if the key `is_new`.
+    pub fn record(&mut self, slot: Slot, is_new: bool, capacity: u32) {
+        resize_within(&mut self.counts, slot, ExactCount::default(), capacity);
+        let exact = &mut self.counts[slot as usize];
+        if is_new {
+            *exact = ExactCount::default();
+        }
+        if exact.is_in_filter {
+            exact.count = (exact.count + 1).min(15);
+        }
+        exact.is_in_filter = true;
+        self.references += 1;
+        if self.references == u64::from(capacity) * SAMPLE_PER_SLOT {
+            self.references /= 2;
+            for exact in self.counts.iter_mut() {
+                *exact = ExactCount { count: exact.count / 2, is_in_filter: false };
+            }
+        }
+    }
+
+    /// A sketch for a cache of `capacity` slots with these counts. `keys` are the slots in use and their keys.
+    pub fn sketch(&self, capacity: u32, keys: impl Iterator<Item = (Slot, u64)>) -> FrequencySketch {
+        let mut sketch = FrequencySketch::new(capacity);
+        sketch.references = self.references;
+        keys.for_each(|(slot, key)| sketch.add(key, self.counts[slot as usize]));
+        sketch
     }
 }

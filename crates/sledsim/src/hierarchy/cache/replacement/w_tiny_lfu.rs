@@ -8,10 +8,10 @@
 //! | `sketch` | TinyLFU: approximation sketch with doorkeeper and reset operation |
 //!
 //! The paper leaves open the sizes of sketch and doorkeeper. The sketch is the one of Caffeine, the authors' library: four rows
-//! of 4-bit counters, 16 counters for each slot, halved after 10 references for each slot; it counts from the time at which the
-//! cache is half full. The doorkeeper, which Caffeine does not use by default, has 64 bits for each slot and four hash functions:
-//! 5 % false positives if all references of a sample are to different keys. Unlike in Caffeine there is no random admission, and
-//! the window's share is constant.
+//! of 4-bit counters, 16 counters for each slot, halved after 10 references for each slot. The doorkeeper, which Caffeine does
+//! not use by default, has 64 bits for each slot and four hash functions: 5 % false positives if all references of a sample are
+//! to different keys. Unlike in Caffeine there is no random admission, and the window's share is constant. Until the cache is
+//! half full, references are counted exactly, so that memory grows with the number of entries.
 
 use std::collections::VecDeque;
 
@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::entries::{keeps_entries, remembers_refusals, Entries};
-use super::frequency_sketch::FrequencySketch;
+use super::frequency_sketch::{ExactCounts, FrequencySketch};
 use super::{share_of, Admission, PolicySpec, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
 
 /// W-TinyLFU in the list of policies.
@@ -72,12 +72,19 @@ const WINDOW: usize = 0;
 const PROBATION: usize = 1;
 const PROTECTED: usize = 2;
 
+/// Recent references.
+#[derive(Clone)]
+enum Counts {
+    /// Before the cache was first half full.
+    Exact(ExactCounts),
+    Sketch(FrequencySketch),
+}
+
 /// W-TinyLFU.
 #[derive(Clone)]
 pub struct WTinyLfu {
     entries: Entries<3>,
-    /// `None` until the cache is half full, so that memory grows with the number of entries.
-    sketch: Option<FrequencySketch>,
+    counts: Counts,
     window_slots: u32,
     protected_slots: u32,
 }
@@ -88,22 +95,32 @@ impl WTinyLfu {
     fn new(capacity: u32, window_share: f64, protected_share: f64) -> Self {
         let window_slots = share_of(capacity, window_share).max(1);
         let protected_slots = share_of(capacity - window_slots, protected_share);
-        Self { entries: Entries::new(capacity), sketch: None, window_slots, protected_slots }
+        let counts = Counts::Exact(ExactCounts::default());
+        Self { entries: Entries::new(capacity), counts, window_slots, protected_slots }
     }
 
-    /// The estimated number of recent references to the key in `slot`.
+    /// The estimated number of recent references to the key in `slot` of a cache that is or was full.
     fn estimate(&self, slot: Slot) -> u64 {
-        self.sketch.as_ref().map_or(0, |sketch| sketch.estimate(self.entries.key(slot)))
+        match &self.counts {
+            Counts::Exact(_) => 0,
+            Counts::Sketch(sketch) => sketch.estimate(self.entries.key(slot)),
+        }
     }
 
-    /// Counts a reference to `key`.
+    /// Counts a reference to the key in `slot`; the first one if the key `is_new`.
     #[inline]
-    fn record(&mut self, key: u64) {
-        if self.sketch.is_none() && u64::from(self.entries.len()) * 2 >= u64::from(self.entries.capacity()) {
-            self.sketch = Some(FrequencySketch::new(self.entries.capacity()));
-        }
-        if let Some(sketch) = &mut self.sketch {
-            sketch.record(key);
+    fn record(&mut self, slot: Slot, is_new: bool) {
+        let capacity = self.entries.capacity();
+        match &mut self.counts {
+            Counts::Sketch(sketch) => sketch.record(self.entries.key(slot)),
+            Counts::Exact(counts) => {
+                counts.record(slot, is_new, capacity);
+                if self.entries.len() >= capacity.div_ceil(2) {
+                    let entries = &self.entries;
+                    let slots = [WINDOW, PROBATION, PROTECTED].into_iter().flat_map(|list| entries.back_to_front(list));
+                    self.counts = Counts::Sketch(counts.sketch(capacity, slots.map(|slot| (slot, entries.key(slot)))));
+                }
+            }
         }
     }
 
@@ -125,7 +142,7 @@ impl Replacement for WTinyLfu {
 
     #[inline]
     fn hit(&mut self, slot: Slot) {
-        self.record(self.entries.key(slot));
+        self.record(slot, false);
         let list = self.entries.list_of(slot);
         if list != PROBATION || self.protected_slots == 0 {
             self.entries.move_front(list, slot);
@@ -147,7 +164,7 @@ impl Replacement for WTinyLfu {
                 self.entries.move_front(PROBATION, least_recent);
             }
         }
-        self.record(key);
+        self.record(admission.slot, true);
         Some(admission)
     }
 
@@ -176,7 +193,10 @@ impl Replacement for WTinyLfu {
     }
 
     fn memory_bytes(&self) -> usize {
-        let sketch = self.sketch.as_ref().map_or(0, FrequencySketch::memory_bytes);
-        self.entries.memory_bytes() + sketch
+        let counts = match &self.counts {
+            Counts::Exact(counts) => counts.memory_bytes(),
+            Counts::Sketch(sketch) => sketch.memory_bytes(),
+        };
+        self.entries.memory_bytes() + counts
     }
 }
