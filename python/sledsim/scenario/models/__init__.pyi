@@ -19,8 +19,8 @@ from sledsim.scenario.models.cache import SequentialCacheReadAhead as Sequential
 from sledsim.scenario.models.cache import SieveReplacement as SieveReplacement
 from sledsim.scenario.models.cache import SlruReplacement as SlruReplacement
 from sledsim.scenario.models.cache import TwoQReplacement as TwoQReplacement
-from sledsim.scenario.models.cache import WTinylfuReplacement as WTinylfuReplacement
 from sledsim.scenario.models.cache import WriteBufferClean as WriteBufferClean
+from sledsim.scenario.models.cache import WTinylfuReplacement as WTinylfuReplacement
 from sledsim.scenario.models.disk import DiskDevice as DiskDevice
 from sledsim.scenario.models.disk import IdleModeParameters as IdleModeParameters
 from sledsim.scenario.models.disk import PowerParameters as PowerParameters
