@@ -42,6 +42,13 @@ test: $(STAMPS)/extension $(STAMPS)/dev
 test-all: $(STAMPS)/release $(STAMPS)/dev
 	CARGO="$(CARGO)" BIN="$(BIN)" tools/run-tests
 
+#: make test-versions     some tests with the lowest versions of the dependencies (OTHER=python3.13 PINS=requirements/dev.txt: with that Python)
+.PHONY: test-versions
+PINS ?= requirements/lowest.txt
+OTHER ?= $(BIN)/python
+test-versions: $(STAMPS)/extension $(STAMPS)/dev
+	BIN="$(BIN)" tools/test-versions $(PINS) $(OTHER)
+
 #: make fuzz              an hour of inputs for all that is read (SECONDS=3600 SEED=1 WORKERS=2), what goes wrong with its case
 .PHONY: fuzz
 SECONDS ?= 3600
