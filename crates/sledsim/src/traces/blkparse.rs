@@ -211,6 +211,8 @@ pub(super) fn is_notice(line: &[u8]) -> bool {
         || begins(b"discarded traces containing ")
         || begins(b"Script started on ")
         || begins(b"Script done on ")
+        || begins(b"You have ") && line.ends_with(b" dropped events")
+        || begins(b"Consider using a larger buffer size ")
         || [&b"merge"[..], b"issue", b"complete"].iter().any(|what| begins(&[what, &b" not found for ("[..]].concat()))
         || begins(b"(") && line.windows(12).any(|part| part == b"): skipping ")
 }
@@ -219,6 +221,8 @@ pub(super) fn is_notice(line: &[u8]) -> bool {
 /// `kworker/0:1 (12, ...)`, or blktrace's own `=== sda ===`.
 fn begins_statistics(line: &[u8]) -> bool {
     let line = line.trim_ascii();
+    // A terminal shows `^C` where blktrace was interrupted.
+    let line = line.strip_prefix(b"^C").unwrap_or(line);
     if line.starts_with(b"=== ") && line.ends_with(b" ===") {
         return true;
     }
