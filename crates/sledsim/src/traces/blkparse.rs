@@ -365,6 +365,8 @@ mod tests {
             "(8,0): skipping 12 -> 15",
             "complete not found for (8,0): 4096",
             event,
+            "You have 5 dropped events",
+            "Consider using a larger buffer size (-b) and/or more buffers (-n)",
             "discarded traces containing low-level device driver specific data (only available in binary output)",
             "my program (697, ...)",
             " Reads Queued:           2,        8KiB\t Writes Queued:           0,        0KiB",
@@ -387,6 +389,12 @@ mod tests {
         for line in ["noise", "noise (x)", "CPU0 (sda)", "8,0 (12)"] {
             assert!(Blkparse::new(BlkparseEvent::Queued, 512).line(line.as_bytes()).is_err(), "{line}");
         }
+    }
+
+    #[test]
+    fn statistics_may_begin_behind_the_sign_of_an_interrupt() {
+        assert!(begins_statistics(b"^C=== sda ==="));
+        assert!(!begins_statistics(b"^C"));
     }
 
     #[test]
