@@ -15,7 +15,7 @@ from conftest import SCENARIO, size
 from html_outline import Outline
 from sledsim import SledsimError
 from sledsim.scenario import resolve
-from sledsim.show.style import altair_library, styled, values
+from sledsim.show.style import altair_library, apply_style, values
 from sledsim.show.tables import Table
 from sledsim.workloads import workload_entry
 from sledsim_papers.harness import reproduction
@@ -61,7 +61,7 @@ def line(*, wide: bool = False) -> Any:
     panel = alt.Chart(values(rows)).mark_line(point=True).encode(x="rate:Q", y="mean:Q", color="policy:N")
     panel = panel.properties(width=360, height=200)
     whole = alt.hconcat(*[panel] * 4) if wide else panel
-    return styled(whole, "Mean </script> response", "random <workload>")
+    return apply_style(whole, "Mean </script> response", "random <workload>")
 
 
 def failing(_: Study) -> Drawn:
