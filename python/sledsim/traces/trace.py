@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from glob import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Self
@@ -341,7 +342,7 @@ class Trace:
         path = require_path(TraceError, "destination", destination)
         chosen = written_as(path, to)
         require_plain(TraceError, path)
-        if self.path is not None and is_there(path) and path.samefile(self.path):
+        if self.path is not None and is_there(path) and is_there(self.path) and path.samefile(self.path):
             says = "a trace cannot be converted into its own file; choose another"
             raise make_error(TraceError, "conflict", says, value=str(path), file=path)
         if chosen not in WITH_FLUSHES:
@@ -541,7 +542,8 @@ def open_trace(
     Parameters
     ----------
     path
-        The file of the trace; or a frame, as for :meth:`Trace.from_frame`.
+        The file of the trace, or a tar or ZIP archive that contains it; for blktrace one of its files (all processors
+        are read), their folder, or their name without ``.blktrace.N``. Or a frame, as for :meth:`Trace.from_frame`.
     format
         Its format (``sledsim list formats`` lists them); recognised by its content when not given.
     skip_bad
@@ -687,14 +689,20 @@ def require_other(format_name: str | None) -> None:
 def require_file(path: Path) -> None:
     """Raise for a trace that is not there, or is no file.
 
+    The files of blktrace may be given by their folder, or by their common name without ``.blktrace.N``.
+
     Parameters
     ----------
     path
         The trace.
     """
     if not is_there(path):
+        if any(path.parent.glob(f"{escape(path.name)}.blktrace.*")):
+            return
         raise missing_file(TraceError, path)
     if path.is_dir():
+        if any(path.glob("*.blktrace.*")):
+            return
         raise make_error(TraceError, "unreadable", "a folder, not a trace", value=str(path), file=path)
     if not path.is_file():
         # Opening a pipe waits for whoever writes into it, and traces are read more than once.

@@ -27,7 +27,7 @@ fn read(content: &[u8]) -> Vec<TraceRecord> {
 }
 
 fn is_binary(format: TraceFormat) -> bool {
-    matches!(format, TraceFormat::HpSrt | TraceFormat::Vscsi)
+    matches!(format, TraceFormat::HpSrt | TraceFormat::Vscsi | TraceFormat::Blktrace | TraceFormat::OracleGeneral)
 }
 
 fn gzip(content: &[u8]) -> Vec<u8> {
@@ -327,7 +327,17 @@ fn an_unsorted_trace_is_not_to_be_skipped_through() {
     // Two processors' events, one after the other for a while each.
     let content = mqsim_lines((0..1000).map(|number| 1000 * (number / 20 * 20 + (number * 7) % 20)));
     let error = read_as(&content, &TraceOptions::default()).err().unwrap();
-    assert!(error.to_string().ends_with("of 1000 records are out of order: sort the trace by time"), "{error}");
+    assert!(error.to_string().ends_with("of 1000 records are out of order: give sort = true"), "{error}");
+    let sorted = TraceOptions { sort: true, ..TraceOptions::default() };
+    let records = read_as(&content, &sorted).unwrap().0;
+    assert!(records.len() == 1000 && records.windows(2).all(|pair| pair[0].time <= pair[1].time));
+    let damaged = [content.as_slice(), b"no record\n"].concat();
+    let error = read_as(&damaged, &TraceOptions::default()).err().unwrap();
+    assert!(error.to_string().ends_with("give sort = true and skip_bad = 1"), "{error}");
+    let error = read_as(&damaged, &sorted).err().unwrap();
+    assert_eq!(error.place(), Some(Place::Line(1001)), "{error}");
+    assert!(error.to_string().ends_with("give skip_bad = 1, which leaves out 1 of 1001 records"), "{error}");
+    assert_eq!(read_as(&damaged, &TraceOptions { skip_bad: 1, ..sorted }).unwrap().0.len(), 1000);
     let ignoring = TraceOptions { ignore_times: true, ..TraceOptions::default() };
     assert_eq!(read_as(&content, &ignoring).unwrap().0.len(), 1000);
 }
@@ -419,10 +429,22 @@ fn numbers_may_be_written_as_floats_in_every_text_format() {
                 "8,0 3.0 1.0 0.0 697.0 Q W 223490.0 + 8.0 [dd]\n8,0 3 3 9.507758e-3 697 Q R 64.0 + 16.0 [dd]\n\
                  8,0 3 5 0.02 697 Q WS 223498.0 + 8.0 [dd]\n",
             ),
+            (
+                "fiu",
+                "89966991347923.0 4253.0 nfsd 5.0891568e8 8.0 W 6.0 0.0 dd0f1bb0a1d5e0f2ad5a1a5f1ea8e2ab\n\
+                 8.9966991385441e13 2250 my app 435219504 8 W 6 0 4c1a37f0c5d6f9d1a1a5a0a2f5c3f9de\n\
+                 89967404883343 4253 nfsd 508915688.0 1.6e1 R 6 0\n",
+            ),
+            (
+                "fio-log",
+                "12.0, 1.05e7, 0.0, 4096.0, 249856.0, 0\n13, 12600000.0, 1, 8.192e3, 3104768, 0\n\
+                 1.4e1, 250000, 0, 4096, 3534848, 0\n",
+            ),
             ("csv", "t_ns,device,offset_bytes,bytes,op\n0.0,0.0,4096.0,4096.0,R\n1.5e6,0.0,8192.0,512.0,W\n2250000.0,1.0,0.0,1024.0,R\n"),
         ],
     );
-    let texts = TraceFormat::ALL.iter().filter(|format| !is_binary(**format));
+    // A key is a text, whatever number it looks like.
+    let texts = TraceFormat::ALL.iter().filter(|format| !is_binary(**format) && **format != TraceFormat::Keys);
     assert!(texts.eq(TraceFormat::ALL.iter().filter(|each| with_floats.iter().any(|(name, _)| of(name) == **each))));
     for (name, content) in with_floats {
         let (records, reader) = read_as(content.as_bytes(), &TraceOptions::default()).unwrap_or_else(|e| panic!("{e}"));
@@ -536,6 +558,69 @@ fn sectors_too_large_for_the_trace_are_an_error_that_names_them() {
     assert!(message.contains("line 3: field `bytes`") && message.contains("sector_bytes = 2147483648"), "{message}");
 }
 
+#[test]
+fn a_sorted_trace_needs_times() {
+    let sorted = TraceOptions { sort: true, ..TraceOptions::default() };
+    for &format in TraceFormat::ALL {
+        let records = read_as(format.example(), &sorted);
+        match records {
+            Ok((records, _)) => assert_eq!(records, read(format.example()), "{format}"),
+            Err(error) => {
+                assert!(!format.has_times() && error.to_string().contains("have no times"), "{format}: {error}")
+            }
+        }
+    }
+}
+
+#[test]
+fn records_of_one_time_keep_their_order_when_sorted() {
+    let content: Vec<u8> =
+        (0..600_u64).rev().flat_map(|n| format!("{} 0 {} 8 1\n", n / 3, 8 * n).into_bytes()).collect();
+    let sorted = TraceOptions { sort: true, ..TraceOptions::default() };
+    let records = read_as(&content, &sorted).unwrap().0;
+    let blocks: Vec<u64> = records.iter().map(|record| record.offset_bytes / 4096).collect();
+    let expected: Vec<u64> = (0..600).map(|n| n / 3 * 3 + 2 - n % 3).collect();
+    assert_eq!(blocks, expected);
+}
+
+#[test]
+fn transfers_of_a_fio_log_are_sorted_by_arrival_and_have_responses() {
+    let (records, reader) = read_as(TraceFormat::FioLog.example(), &TraceOptions::default()).unwrap();
+    assert!(reader.has_responses());
+    // Completions at 12, 13 and 14 ms, and latencies of 10.5, 12.6 and 0.25 ms.
+    let arrivals: Vec<u64> = records.iter().map(|record| record.time.ns()).collect();
+    assert_eq!(arrivals, [0, 1_100_000, 13_350_000]);
+    let responses: Vec<_> = records.iter().map(|record| record.response_ns).collect();
+    assert_eq!(responses, [Some(12_600_000), Some(10_500_000), Some(250_000)]);
+    // In the order of the log.
+    let ignoring = TraceOptions { ignore_times: true, ..TraceOptions::default() };
+    assert_eq!(read_as(TraceFormat::FioLog.example(), &ignoring).unwrap().0[0].offset_bytes, 249_856);
+}
+
+#[test]
+fn fio_logs_without_offsets_or_latencies_are_errors() {
+    let read = |name: &str, content: &str| {
+        let raw = Box::new(Cursor::new(content.as_bytes().to_vec()));
+        let reader = TraceReader::from_reader(name, raw, &TraceOptions::default());
+        reader.and_then(|reader| {
+            reader.map(|record| record.map(|record| record.response_ns)).collect::<Result<Vec<_>, _>>()
+        })
+    };
+    let log = "3, 3719488, 0, 4096, 8192, 0\n5, 2006135, 1, 4096, 0, 0\n";
+    assert_eq!(read("a_clat.1.log", log).unwrap(), [Some(3_719_488), Some(2_006_135)]);
+    assert_eq!(read("a_slat.1.log", log).unwrap(), [None, None]);
+    for (name, content, words) in [
+        ("a_lat.1.log", "3, 3719488, 0, 4096, 0\n5, 2006135, 1, 4096, 0\n", "with fio's option log_offset=1"),
+        ("a_lat.1.log", "3, 3719488, 0, 4096\n5, 2006135, 1, 4096\n", "with fio's option log_offset=1"),
+        ("a_bw.1.log", log, "bandwidths"),
+        ("a_iops.log", log, "operations per second"),
+        ("a_lat.1.log", "500, 3719488, 0, 0, 0, 0\n1000, 2006135, 0, 0, 0, 0\n", "record without log_avg_msec"),
+    ] {
+        let error = read(name, content).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
+}
+
 /// What the content of two formats leaves open.
 #[test]
 fn the_unit_of_an_iolog_and_the_event_of_blkparse_are_those_asked_for() {
@@ -569,9 +654,11 @@ fn converting_keeps_every_request() {
             for suffix in ["txt", "gz", "bz2", "xz", "zst"] {
                 let to = folder.path().join(format!("to.{suffix}"));
                 let written = convert(open(&from), &to, target);
-                if format == TraceFormat::DisksimValidate {
+                if format.is_closed_loop() || format.lists_objects() {
                     let refusal = written.err().map(|error| error.to_string()).unwrap_or_default();
-                    assert!(refusal.contains("cannot hold the gaps"), "{refusal}");
+                    let words =
+                        if format.is_closed_loop() { "cannot hold the gaps" } else { "lists objects of a cache" };
+                    assert!(refusal.contains(words), "{refusal}");
                     continue;
                 }
                 let unaligned = expected.iter().any(|record| (record.offset_bytes | record.bytes) % 512 != 0);

@@ -48,7 +48,8 @@ fn change(content: &[u8], at: usize, value: u8, whole: u64, options: &TraceOptio
     let same_lines = line_ends(&damaged) == line_ends(content);
     let count = read_or_say_where(damaged, options);
     if let (true, Some(count)) = (same_lines, count) {
-        assert_eq!(count, whole, "byte {at} changed to {value:#x} left a record out");
+        // A changed event may be a flush and a request.
+        assert!(count >= whole, "byte {at} changed to {value:#x} left a record out");
     }
 }
 
