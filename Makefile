@@ -99,6 +99,7 @@ repeats: $(STAMPS)/release $(STAMPS)/dev
 wheel_options := --release --locked --strip --out dist $(if $(filter Linux,$(shell uname)),--zig --compatibility manylinux2014)
 wheel: $(STAMPS)/dev
 	rm -f dist/sledsim*
+	CARGO="$(CARGO)" $(BIN)/python tools/third_party_notices.py THIRD-PARTY-NOTICES.txt
 	PATH="$(abspath $(BIN)):$$PATH" VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin build $(wheel_options)
 	$(BIN)/maturin sdist --out dist
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist ./papers
@@ -119,11 +120,6 @@ lib:
 	install -m 644 crates/sledsim-c/include/*.h "$(PREFIX)/include"
 	install -m 644 crates/sledsim-c/include/diskmodel/*.h "$(PREFIX)/include/diskmodel"
 	sed 's/@VERSION@/$(version)/' crates/sledsim-c/sledsim.pc.in > "$(PREFIX)/lib/pkgconfig/sledsim.pc"
-
-#: make first-hour        do in a clean environment, with the wheel, what README and the tutorials say; stop at a difference
-.PHONY: first-hour
-first-hour: wheel
-	$(BIN)/python tools/first_hour.py dist/sledsim-*.whl
 
 #: make generate          refresh generated files: typed scenarios, the README's outputs and picture
 .PHONY: generate
@@ -150,7 +146,7 @@ lock: $(STAMPS)/venv
 #: make clean             remove everything that the commands above made
 .PHONY: clean
 clean:
-	rm -rf $(VENV) target out dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) target out dist THIRD-PARTY-NOTICES.txt .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -f python/sledsim/_core*.so
 	find python papers tests tools examples -name __pycache__ -type d -exec rm -rf {} +
 

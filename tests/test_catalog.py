@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -201,11 +199,3 @@ def test_a_device_resolves_to_its_catalogue_values(name: str) -> None:
     device = core.Device(name, catalog=[str(CATALOG)], base_dir=str(CATALOG)).parameters
     for key, entry in DEVICES[name]["values"].items():
         assert agrees(entry["value"], device[key]), key
-
-
-@pytest.mark.parametrize("tool", ["projected_drives", "data_sheet_drives"])
-def test_written_drives_are_up_to_date(tool: str) -> None:
-    built_core()
-    command = [sys.executable, str(ROOT / "tools" / f"{tool}.py"), "--check"]
-    outcome = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert outcome.returncode == 0, outcome.stdout + outcome.stderr

@@ -14,7 +14,8 @@ import pytest
 import sledsim
 from conftest import Outcome
 from sledsim import ScenarioError
-from sledsim.devices import MemsStorage
+from sledsim.devices import MemsStorage, materials
+from sledsim.scenario.drawings.drawing import PLAUSIBLE
 from sledsim.studies.sled_design import DRAWINGS, Drawing, design, figures_of
 from test_catalog import BIBLIOGRAPHY, CATALOG
 
@@ -36,7 +37,7 @@ def test_catalogue_drawings_give_the_published_device(name: str) -> None:
 @pytest.mark.parametrize("name", DRAWINGS)
 def test_a_drawing_has_every_value_with_its_source(name: str) -> None:
     said = tomllib.loads((CATALOG / "drawings" / f"{name}.toml").read_text(encoding="utf-8"))
-    assert {*said["values"], "drawing"} == set(Drawing.model_fields)
+    assert {*said["values"], "drawing", "material"} == set(Drawing.model_fields)
     for key, value in said["values"].items():
         assert value["source"] in said["citations"], key
         assert f"{{{value['source']}," in BIBLIOGRAPHY, key
@@ -190,3 +191,46 @@ def test_designs_can_be_the_device_of_a_scenario() -> None:
     assert sledsim.run(scenario).scenario.system.device.bit_nm == 30
     by_setting = sledsim.run({**scenario, "system": {"device": "g1"}}, overrides={"device": made})
     assert by_setting.response == sledsim.run(scenario).response
+
+
+def test_headings_name_the_drawing_and_the_changes(tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+    assert design("g2").label == "drawing g2"
+    assert design("g2", overrides={"bit_nm": 30, "sleds": 1}).label == "drawing g2 with bit_nm 30"
+    assert design({"drawing": "g3", "material": "nickel"}).label == "drawing g3 with material nickel"
+    (tmp_path / "mine.toml").write_text('drawing = "g2"\nactuator_mn = 40\n')
+    assert design(tmp_path / "mine.toml").label == "mine"
+    changed = design(tmp_path / "mine.toml", overrides=["bit_nm=30", "travel_um=90"])
+    assert changed.label == "mine with travel_um 90, bit_nm 30"
+    every = {"bit_nm": 30, "travel_um": 90, "actuator_mn": 50, "spring_n_m": 300}
+    assert design("g2", overrides=every).label == "drawing g2 with 4 changed values"
+    assert sledsim_cli("design", "g2", "--set", "bit_nm=30").out.startswith("drawing g2 with bit_nm 30\n")
+
+
+def test_implausible_values_are_questioned() -> None:
+    assert [design(name).questions() for name in DRAWINGS] == [[], [], []]
+    notes = design("g2", overrides={"sled_density_kg_m3": 2.33}).questions()
+    assert notes[0] == (
+        "note: sled_density_kg_m3 2.33 kg/m³ is outside 500–22,600 kg/m³ (hollow silicon to osmium); did you mean 2330?"
+    )
+    assert [note.split()[1] for note in notes[1:]] == ["acceleration", "resonance", "seek", "shock"]
+    assert "82,000 g is outside 0.1–1,000 g" in notes[1]
+    (note,) = design("g2", overrides={"finger_gap_um": 600}).questions()
+    assert "did you mean 0.6?" in note
+    assert design("g2", overrides={"servo_stiffness_n_m": 0}).questions() == []
+
+
+def test_materials_give_density_and_stiffness() -> None:
+    listed = materials()
+    for material in listed.values():
+        assert PLAUSIBLE["sled_density_kg_m3"].low < material.density_kg_m3 < PLAUSIBLE["sled_density_kg_m3"].high
+        for source in material.source.split("; "):
+            assert f"{{{source.replace(',', ' ').split()[0]}," in BIBLIOGRAPHY
+    solid = design("g2", overrides={"material": "silicon"})
+    assert solid.values() == design("g2").values()
+    nickel = design("g2", overrides={"material": "nickel"})
+    assert nickel.drawing.sled_density_kg_m3 == 8900
+    assert nickel.drawing.spring_n_m == pytest.approx(design("g2").drawing.spring_n_m * 207 / 169)
+    given = design("g2", overrides={"material": "nickel", "sled_density_kg_m3": 4000})
+    assert given.drawing.sled_density_kg_m3 == 4000
+    with pytest.raises(ScenarioError, match="silicon-nitride"):
+        design("g2", overrides={"material": "silicon-nitrid"})

@@ -179,7 +179,7 @@ def test_a_device_file_is_shown_like_a_device(
     shown = sledsim_cli("device", disk_file)
     assert (shown.status, shown.err) == (0, "")
     assert "rotation_rpm" in shown.out
-    assert "what follows" in shown.out
+    assert "derived figure" in shown.out
     bare = tmp_path / "bare.toml"
     bare.write_text(
         'mechanism = "simpledisk-constant"\n[values]\nblock_bytes = 512\ncapacity_blocks = 9\naccess_ms = 1\n'

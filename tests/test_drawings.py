@@ -10,7 +10,7 @@ import pytest
 import sledsim
 from conftest import Outcome
 from sledsim import ScenarioError
-from sledsim.scenario import Scenario, resolve
+from sledsim.scenario import Resolved, Scenario, resolve
 from sledsim.scenario.models import DriveSystem, MemsDevice, PoissonArrival, Run, SyntheticWorkload
 from sledsim.studies.sled_design import design
 from sledsim.sweep import Evaluation, Sweep, optimise, results
@@ -30,6 +30,13 @@ def made(**changes: Any) -> dict[str, Any]:
     return {**drawn(), "system": {"device": design("g2", overrides=changes).device()}}
 
 
+def without_name(scenario: Resolved) -> dict[str, Any]:
+    """Return the values of a scenario without the name of its device."""
+    values = scenario.values
+    del values["system"]["device"]["name"]
+    return values
+
+
 def test_drawing_in_a_scenario_equals_its_designed_device() -> None:
     for changes in ({}, {"bit_nm": 30}, {"sleds": 2, "actuator_mn": 50.0}):
         sets = {f"device.drawing.{key}": value for key, value in changes.items()}
@@ -43,7 +50,8 @@ def test_keys_beside_a_drawing_take_precedence() -> None:
     values = resolve(drawn(settle_constants=0.25), ["device.bit_rate_kbit_s=500"]).values["system"]["device"]
     assert (values["settle_constants"], values["bit_rate_kbit_s"]) == (0.25, 500)
     others = resolve(drawn()).values["system"]["device"]
-    assert {key for key in others if values[key] != others[key]} == {"settle_constants", "bit_rate_kbit_s"}
+    assert {key for key in others if values[key] != others[key]} == {"name", "settle_constants", "bit_rate_kbit_s"}
+    assert values["name"] == "drawing g2 with settle_constants 0.25, bit_rate_kbit_s 500"
     assert "drawing" not in values
 
 
@@ -51,7 +59,7 @@ def test_settings_replace_names_by_drawings_and_back() -> None:
     named = {**drawn(), "system": {"device": "g1"}}
     assert resolve(named, ["device.drawing=g2", "device.drawing.bit_nm=30"]) == resolve(made(bit_nm=30))
     assert resolve(drawn(), ["device.name=g1"]) == resolve(named)
-    assert resolve(drawn(), ["device.drawing=g3"]).values["system"]["device"]["name"] == "g3-paper"
+    assert resolve(drawn(), ["device.drawing=g3"]).values["system"]["device"]["name"] == "drawing g3"
 
 
 def test_typed_classes_have_drawings() -> None:
@@ -76,8 +84,10 @@ def test_drawing_files_are_relative_to_the_scenario(tmp_path: Path) -> None:
     scenario = tmp_path / "scenario.toml"
     scenario.write_text('workload.arrival = { kind = "poisson", rate_per_s = 300.0 }\nworkload.read_fraction = 0.67\n'
                         'run.requests = 300\nsystem.device.drawing = "mine.toml"\n')  # fmt: skip
-    assert resolve(scenario) == resolve(made(bit_nm=30))
-    assert resolve(scenario, ["device.drawing.sleds=2"]) == resolve(made(bit_nm=30, sleds=2))
+    assert without_name(resolve(scenario)) == without_name(resolve(made(bit_nm=30)))
+    changed = resolve(scenario, ["device.drawing.sleds=2"])
+    assert without_name(changed) == without_name(resolve(made(bit_nm=30, sleds=2)))
+    assert changed.values["system"]["device"]["name"] == "mine with sleds 2"
     (tmp_path / "mine.toml").write_text("\nbit_nm = -3\n")
     with pytest.raises(ScenarioError) as raised:
         resolve(scenario)
@@ -198,3 +208,44 @@ def test_commands_take_drawings(sledsim_cli: Callable[..., Outcome], tmp_path: P
     refused = sledsim_cli("run", str(scenario), "--set", "device.drawing.bit_nm=-1")
     assert refused.status == 2
     assert "a number (nm) above 0" in refused.err
+
+
+def test_drawings_are_accepted_where_a_device_is_named(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.toml", tmp_path / "second.toml"
+    first.write_text('drawing = "g2"\nbit_nm = 30\n')
+    second.write_text('base = "first.toml"\nsleds = 2\n')
+    named = {**drawn(), "system": {"device": str(first)}}
+    assert without_name(resolve(named)) == without_name(resolve(made(bit_nm=30)))
+    assert resolve(named, ["device.tips=3200"]).values["system"]["device"]["name"] == "first with tips 3200"
+    assert resolve(named, ["device.drawing.sleds=2"]).values["system"]["device"]["sleds"] == 2
+    assert resolve({**drawn(), "system": {"device": "drawing:g2"}}) == resolve(drawn())
+    assert sledsim.Device(str(second)).parameters["sleds"] == 2
+    assert sledsim.Device("drawing:g3").label == "drawing g3"
+    assert sledsim.devices.device_entry(str(first)).values["bit_nm"].value == 30
+
+
+def test_files_based_on_device_files_are_no_drawings(tmp_path: Path) -> None:
+    (tmp_path / "first.toml").write_text('base = "g2"\nbit_nm = 30\n')
+    (tmp_path / "second.toml").write_text('base = "first.toml"\ntips = 3200\n')
+    device = sledsim.Device(str(tmp_path / "second.toml"))
+    assert (device.parameters["bit_nm"], device.parameters["tips"], device.is_drawn) == (30, 3200, False)
+
+
+def test_commands_take_a_drawing_as_device(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    drawing = tmp_path / "mine.toml"
+    drawing.write_text('drawing = "g2"\nsled_density_kg_m3 = 2.33\n')
+    trace = tmp_path / "a.csv"
+    trace.write_text("time_ms,offset_bytes,size_bytes,op\n" + "".join(f"{i},{i * 8192},4096,R\n" for i in range(40)))
+    for command in (
+        ["device", str(drawing)],
+        ["device", str(drawing), "--break-even"],
+        ["device", "drawing:g2", "--toml"],
+        ["relation", "--device", str(drawing), "--records", "1000"],
+    ):
+        assert sledsim_cli(*command).status == 0, command
+    shown = sledsim_cli("replay", str(trace), "--device", str(drawing))
+    assert shown.out.startswith("mine, ")
+    assert "note: device.acceleration_x_m_s2 and device.acceleration_y_m_s2 804,100 m/s² is outside" in shown.out
+    compared = sledsim_cli("replay", str(trace), "--device", f"drawing:g2,{drawing}", "--set", "device.overhead_ms=0.1")
+    assert "drawing g2 with overhead_ms 0.1, fcfs" in compared.out
+    assert "mine with overhead_ms 0.1, fcfs" in compared.out

@@ -341,3 +341,28 @@ def test_unknown_parameters_are_reported_in_the_search_file(tmp_path: Path) -> N
     with pytest.raises(sledsim.SledsimError, match=r"unknown key parameters\.device\.bit_mm") as caught:
         optimise(file, tmp_path / "store")
     assert (caught.value.file, caught.value.suggestion) == (str(file), "device.bit_nm")
+
+
+def test_designs_of_a_search_are_saved_as_device_files(tmp_path: Path, sledsim_cli: Callable[..., Any]) -> None:
+    found = optimise(TWO_OBJECTIVES, tmp_path / "store", trials=12)
+    saved = found.save_design(tmp_path / "best.toml")
+    assert saved.number in {each.number for each in found.front}
+    settings = found.search.settings(saved.values)
+    device = resolve(BASE, settings).values["system"]["device"]
+    written = sledsim.Device(str(tmp_path / "best.toml")).parameters
+    assert {**written, "name": ""} == {**device, "name": ""}
+    other = next(each.number for each in found.trials if each.number != saved.number)
+    assert found.save_design(tmp_path / "other.toml", other).number == other
+    result = sledsim.run(BASE, overrides={"device": str(tmp_path / "best.toml")})
+    assert result["response"]["mean_ms"] == pytest.approx(saved.objectives[1])
+    for number, message in ((99, "there is no trial 99"), (-1, "there is no trial -1")):
+        with pytest.raises(sledsim.SledsimError, match=message):
+            found.save_design(tmp_path / "none.toml", number)
+    refused = sledsim_cli("optimise", "search.toml", "--design", "3")
+    assert (refused.status, "--save" in refused.err) == (2, True)
+
+
+def test_searches_of_policies_have_no_design_to_save(tmp_path: Path) -> None:
+    keys = {**TWO_OBJECTIVES, "trials": 2, "parameters": {"scheduler": ["fcfs", "sptf"]}, "constraints": []}
+    with pytest.raises(sledsim.SledsimError, match="no parameter of search belongs to a device"):
+        optimise(keys, tmp_path / "store").save_design(tmp_path / "best.toml")

@@ -10,7 +10,7 @@ import pytest
 
 import serving_accuracy
 from conftest import ROOT, missing
-from serving_accuracy import Measuring, Row, Seen, quietest, row_of, served, too_few
+from serving_accuracy import Measuring, Row, Seen, row_of, served
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,33 +73,6 @@ def test_missed_accuracy_targets_are_reported(
     access_ms: float, dilation: int, fio: tuple[float, float, float], beyond: list[str]
 ) -> None:
     assert Row(access_ms, dilation, (0.0, 0.0, 1.0), fio, (350.0, 0.97), 0.0).beyond() == beyond
-
-
-def test_too_low_request_rates_are_reported(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    assert too_few(30_000.0) == []
-    assert too_few(29_999.0) == ["- 29,999 requests/s, not 30,000"]
-
-    def on_time(_folder: Path, _measuring: Measuring, access_ms: float, dilation: float, _under_way: int = 1) -> Seen:
-        return seen([1e3 * access_ms * dilation])
-
-    monkeypatch.setattr(serving_accuracy, "served", on_time)
-    assert list(serving_accuracy.said(Measuring(1)))[-1] == "- 1 requests/s, not 30,000"
-
-
-def test_the_best_of_several_tries_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    loads = iter([1.5, 0.5, 0.01, 0.0])
-    monkeypatch.setattr(serving_accuracy, "served", lambda *_: seen([1.0], next(loads)))
-    assert quietest(tmp_path, Measuring(1, tries=2), 1.0, 1).others == 0.5
-    assert quietest(tmp_path, Measuring(1, tries=2), 1.0, 1).others == 0.01
-    # Of the tries without other load, the one with the least disturbance of bare programs, up to the target.
-    late_us = iter([900.0, 700.0, 800.0, 300.0, 0.0])
-    monkeypatch.setattr(
-        serving_accuracy, "served", lambda *_: seen([1.0], 0.01, [0.0, 0.0, late := next(late_us), late])
-    )
-    assert quietest(tmp_path, Measuring(1, tries=3), 1.0, 1).bare_us[-1] == 700.0
-    assert quietest(tmp_path, Measuring(1, tries=3), 1.0, 1).bare_us[-1] == 300.0
 
 
 def test_error_of_missing_fio_names_its_package(

@@ -1,4 +1,4 @@
-"""Installation: a wheel in a clean environment outside the checkout, a source distribution, and quick imports."""
+"""Installation: a wheel in a clean environment outside the checkout, and a source distribution."""
 
 from __future__ import annotations
 
@@ -12,11 +12,8 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT
-from first_hour import first_answer, the_rest
 
 MATURIN = Path(sys.executable).parent / "maturin"
-#: Time limit of `import sledsim`.
-IMPORT_S = 0.15
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +23,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if given:
         return Path(given).resolve()
     folder = tmp_path_factory.mktemp("wheel")
+    notices = ROOT / "THIRD-PARTY-NOTICES.txt"
+    subprocess.run([sys.executable, "tools/third_party_notices.py", str(notices)], cwd=ROOT, check=True)
     environment = {**os.environ, "PYO3_PYTHON": sys.executable, "VIRTUAL_ENV": sys.prefix}
     command = [str(MATURIN), "build", "--release", "--locked", "--out", str(folder)]
     subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
@@ -41,28 +40,34 @@ def test_wheels_contain_only_the_package(wheel: Path) -> None:
     for needed in ("sledsim/examples/scenario.toml", "sledsim/show/templates/draw.js", "sledsim/py.typed"):
         assert needed in names
     assert any(name.startswith("sledsim/catalog/devices/") for name in names)
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+    (notices,) = [name for name in names if name.endswith("licenses/THIRD-PARTY-NOTICES.txt")]
+    text = zipfile.ZipFile(wheel).read(notices).decode()
+    for term in ("BSD 2-Clause", "BSD 3-Clause", "Apache License", "libbzip2", "UNICODE LICENSE"):
+        assert term in text, term
     assert not [name for name in names if "__pycache__" in name or name.endswith(".rs")]
 
 
 @pytest.mark.slow
-def test_first_result_within_a_minute_of_pip_install(wheel: Path, tmp_path: Path) -> None:
-    programs, _ = first_answer(wheel, tmp_path)
-    code = "import sys, time; a = time.perf_counter(); import sledsim; print(time.perf_counter() - a, len(sys.modules))"
-    taken = [
-        subprocess.run([programs / "python", "-c", code], capture_output=True, text=True, check=True) for _ in "ab"
-    ]
-    assert min(float(each.stdout.split()[0]) for each in taken) < IMPORT_S
-    refused = subprocess.run(
-        [programs / "sledsim", "run", "scenario.toml", "--plot", "a.svg"], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert refused.returncode == 2
-    assert "pip install 'altair" in refused.stderr
+def test_a_wheel_works_in_a_clean_environment(wheel: Path, tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "venv")], check=True)
+    programs = tmp_path / "venv" / "bin"
+    environment = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "VIRTUAL_ENV"}}
 
+    def call(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [str(programs / program), *arguments]
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
 
-@pytest.mark.slow
-def test_readme_and_tutorials_work_with_the_wheel(wheel: Path, tmp_path: Path) -> None:
-    programs, _ = first_answer(wheel, tmp_path)
-    the_rest(programs, tmp_path, everything=False)
+    assert call("pip", "install", "--quiet", str(wheel)).returncode == 0
+    assert call("sledsim", "example", "scenario.toml").returncode == 0
+    assert "g2" in call("sledsim", "run", "scenario.toml").stdout
+    plotted = ("run", "scenario.toml", "--plot", "a.svg")
+    refused = call("sledsim", *plotted)
+    assert (refused.returncode, "pip install 'altair" in refused.stderr) == (2, True)
+    extras = f"{wheel}[plots,frames,reliability,optimise]"
+    assert call("pip", "install", "--quiet", extras).returncode == 0
+    drawn = call("sledsim", *plotted)
+    assert (drawn.returncode, (tmp_path / "a.svg").exists()) == (0, True), drawn.stderr
 
 
 @pytest.mark.slow
@@ -81,12 +86,3 @@ def test_a_source_distribution_builds(tmp_path: Path) -> None:
     environment["MATURIN_PEP517_ARGS"] = " ".join(plain)
     subprocess.run([*command, str(archive)], env=environment, check=True, capture_output=True)
     assert list(tmp_path.glob("*.whl"))
-
-
-def test_importing_the_package_is_quick() -> None:
-    code = "import time; a = time.perf_counter(); import sledsim; print(time.perf_counter() - a)"
-    taken = [
-        float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
-        for _ in range(3)
-    ]
-    assert min(taken) < IMPORT_S

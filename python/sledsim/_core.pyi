@@ -381,6 +381,7 @@ class Device:
         catalog: list[str] = ...,
         base_dir: str = ...,
         policies: Callable[[str, dict[str, Any], Path], object] | None = ...,
+        drawings: Callable[[Any, Path], dict[str, Any]] | None = ...,
     ) -> Device: ...
     parameters: dict[str, Any]
     capacity_blocks: int

@@ -33,18 +33,19 @@ pub struct Device {
 impl Device {
     /// Returns a device from its name in the catalogue, its file or its parameters, with overrides.
     #[new]
-    #[pyo3(signature = (given, *, sets = Vec::new(), catalog = Vec::new(), base_dir = PathBuf::new(), policies = None))]
+    #[pyo3(signature = (given, *, sets = Vec::new(), catalog = Vec::new(), base_dir = PathBuf::new(), policies = None, drawings = None))]
     fn new(
         given: &Bound<'_, PyAny>,
         sets: Vec<String>,
         catalog: Vec<PathBuf>,
         base_dir: PathBuf,
         policies: Option<Py<PyAny>>,
+        drawings: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         let draft = Draft::of_device(document_of(given, "scenario")?, "scenario").set(&sets);
         let mut catalog = Catalog::new(catalog);
         if let Some(load) = policies {
-            catalog = catalog.with_loader(Arc::new(PythonLoader::new(load, None)));
+            catalog = catalog.with_loader(Arc::new(PythonLoader::new(load, drawings)));
         }
         let work = || draft.resolve_device(&catalog, &base_dir);
         let spec = given.py().detach(|| errors::catch_panic(work))?.map_err(errors::scenario)?;

@@ -61,6 +61,7 @@ Examples:
   sledsim list workloads
   sledsim list workloads snake-like
   sledsim list cache-policies
+  sledsim list materials
   sledsim list formats
 """
 TRACE_EXAMPLES = """\b
@@ -101,7 +102,7 @@ def device(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="Device of the catalogue, or a device file (.toml).", autocompletion=device_names
+            metavar="NAME", help="Device of the catalogue, device file or drawing (.toml).", autocompletion=device_names
         ),
     ],
     seeks: Annotated[bool, typer.Option("--seeks", help="Seek times by distance.")] = False,
@@ -126,6 +127,7 @@ def device(
     derived figures of the changed device.
     """
     from sledsim.devices.entries import device_entry, device_of
+    from sledsim.devices.headings import device_questions
     from sledsim.show.frames import COPY_OPTIONS
     from sledsim.show.tables import Table, number
 
@@ -139,9 +141,11 @@ def device(
     check_chart(plot)
     check_target(out, COPY_OPTIONS)
     if as_toml:
-        if sets or as_json:
-            raise typer.BadParameter(f"leave out {'--set' if sets else '--json'}", param_hint="--toml")
-        print_document(device_entry(name).to_toml())
+        if as_json:
+            raise typer.BadParameter("leave out --json", param_hint="--toml")
+        made = device_of("name", name, overrides=sets or [])
+        # Without changes, the file names the device as its base, so that the sources stay known.
+        print_document(made.to_toml() if sets or made.is_drawn else device_entry(name).to_toml())
         return
     if not views and not sets:
         print_result(device_entry(name), as_json=as_json)
@@ -165,7 +169,8 @@ def device(
         print_json([{"name": label, "value": value, "unit": unit} for label, value, unit in shown.facts()])
     else:
         rows = [[label, number(value), unit] for label, value, unit in shown.facts()]
-        print_tables([Table([name, "", "unit"], rows, left=frozenset({2}))])
+        notes = device_questions(shown.parameters)
+        print_tables([Table([shown.label, "", "unit"], rows, left=frozenset({2}), notes=notes)])
 
 
 def _show_columns(
@@ -195,7 +200,7 @@ def _show_columns(
 
 
 #: Catalogues that ``list`` prints.
-LISTS = ("devices", "schedulers", "workloads", "cache-policies", "formats")
+LISTS = ("devices", "materials", "schedulers", "workloads", "cache-policies", "formats")
 
 
 def list_names(incomplete: str) -> list[str]:
@@ -215,7 +220,7 @@ def list_catalog(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List devices, schedulers, workloads, cache policies or formats."""
+    """List devices, materials, schedulers, workloads, cache policies or formats."""
     from sledsim._core import SledsimError, mechanisms
     from sledsim.show.faults import make_error
 
@@ -248,6 +253,8 @@ def _catalog(kind: str) -> "Catalog[Any]":
     """Return a catalogue by its name on the command line."""
     from sledsim import caches, devices, schedulers, workloads
 
+    if kind == "materials":
+        return devices.materials()
     modules: dict[str, Any] = {
         "devices": devices,
         "schedulers": schedulers,

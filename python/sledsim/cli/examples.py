@@ -63,6 +63,8 @@ MORE = {
     "drawing-sweep.toml": "a sweep over values of a drawing",
     "capacity.toml": "a search: capacity against response, with limits of energy and price",
     "velocity.toml": "a search: access velocity and acceleration",
+    "my-sled.toml": "a drawing of a sled",
+    "sled-search.toml": "a search over this drawing: capacity against response",
     "drawing-search.toml": "a search over values of a drawing",
     "hong2006.toml": "the enclosure of Hong et al. 2006",
     "raid6.toml": "the same data with two parity devices",
@@ -72,6 +74,7 @@ MORE = {
 NEEDED = {
     "rates.toml": ("scenario.toml",),
     "generations.toml": ("first.toml",),
+    "sled-search.toml": ("my-sled.toml",),
     "replay.toml": ("office.csv",),
     "augmented-role.toml": ("augmented-disk.toml", "busy-disk.toml"),
     "database-costs.toml": ("database.toml",),

@@ -48,6 +48,8 @@ OPTIMISE_EXAMPLES = """\b
 Examples:
   sledsim optimise design.toml
   sledsim optimise design.toml --trials 500 --plot front.html
+  sledsim optimise design.toml --save best.toml
+  sledsim optimise design.toml --save other.toml --design 12
   sledsim optimise design.toml --set search.sampler=nsga2
   sledsim optimise design.toml --store designs.sweep --threads 4 --json
 """
@@ -146,6 +148,14 @@ def optimise(
         int | None,
         typer.Option("--trials", metavar="N", min=1, help="Number of designs to try (default: that of the file)."),
     ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option("--save", metavar="FILE", help="Write the best design, or that of --design, as a device file."),
+    ] = None,
+    chosen: Annotated[
+        int | None,
+        typer.Option("--design", metavar="N", min=0, help="Number of the trial that --save writes."),
+    ] = None,
     threads: Threads = None,
     cluster: Cluster = None,
     as_json: AsJson = False,
@@ -154,11 +164,15 @@ def optimise(
     """Search for Pareto-optimal designs of a device or a policy.
 
     --set KEY=VALUE sets a key of the scenario, --set search.KEY=VALUE one of the file. A search that was interrupted
-    continues with the same command.
+    continues with the same command. With several objectives, --save writes the Pareto-optimal design nearest to the
+    best values of all of them.
     """
     from sledsim.sweep.optimisation import optimise as search
 
+    if chosen is not None and save is None:
+        raise typer.BadParameter("add --save FILE", param_hint="--design")
     check_chart(plot)
+    check_target(save, [".toml"])
     found = search(file, store, overrides=sets or [], trials=trials, threads=threads, cluster=cluster, progress=True)
     print_result(found, as_json=as_json)
     if not found.complete:
@@ -170,6 +184,9 @@ def optimise(
         print_error(f"{found.search.name}: no design could be run; the first: {errors[0]}")
         raise typer.Exit(BAD_INPUT)
     print_written(found.store, "sweep", "show", found.store)
+    if save is not None:
+        trial = found.save_design(save, chosen)
+        print_written(save, "device", save, note=f" (trial {trial.number})")
     if plot:
         found.save_plot(plot)
         print_written(plot)

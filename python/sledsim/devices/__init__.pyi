@@ -14,6 +14,8 @@ from sledsim.devices.mems import MemsStorage as MemsStorage
 from sledsim.devices.simple import SimpleDevice as SimpleDevice
 from sledsim.scenario.compiled_policies import compiled as compiled
 from sledsim.scenario.compiled_policies import include_folder as include_folder
+from sledsim.scenario.drawings.materials import Material as Material
+from sledsim.scenario.drawings.materials import materials as materials
 from sledsim.scenario.policies import Mechanism as Mechanism
 
 __all__: list[str]

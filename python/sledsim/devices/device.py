@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from sledsim import _core
 from sledsim._core import SledsimError
 from sledsim.devices.arguments import flags, numbers, refuse, shaped, single, whole
+from sledsim.scenario.drawings import drawn
 from sledsim.scenario.folders import catalog_folders
 from sledsim.scenario.policy_loading import load
 from sledsim.scenario.reading import Sets, resolve_relative, toml_lines, working_folder
+from sledsim.scenario.texts import is_document
 from sledsim.show.faults import by_arguments, make_error
-from sledsim.show.naming import label_of
 
 if TYPE_CHECKING:
     import altair
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
     from sledsim.devices.break_even import BreakEven
     from sledsim.show.tables import Table
 
-__all__ = ["Device", "WrongMechanismError"]
+__all__ = ["DRAWING_PREFIX", "Device", "WrongMechanismError"]
+
+#: Precedes the name of a drawing of the catalogue where a device is named.
+DRAWING_PREFIX = "drawing:"
 
 
 #: Latest time at which a request can be due: some 31 years, ms.
@@ -43,8 +47,9 @@ class Device:
     Parameters
     ----------
     name
-        An entry of the catalogue, the path of a device file, a whole device such as ``import_disksim`` gives, or a
-        custom mechanism: its class, or ``"my_module:MyDevice"``.
+        An entry of the catalogue, the path of a device file or of a drawing, a drawing of the catalogue such as
+        ``"drawing:g2"``, a whole device such as ``import_disksim`` gives, or a custom mechanism: its class, or
+        ``"my_module:MyDevice"``.
     overrides
         Values that replace those of the entry, as on the command line: ``["device.settle_constants=0"]``.
     **keys
@@ -94,6 +99,7 @@ class Device:
                 catalog=catalog_folders(),
                 base_dir=working_folder(),
                 policies=load,
+                drawings=drawn,
             )
         parameters = core.parameters
         kind = next(kind for kind in _kinds() if parameters["mechanism"] in kind.MECHANISMS)
@@ -132,7 +138,7 @@ class Device:
         """Return the device as a device file with every value, which stands for it wherever a device is named."""
         values = {key: value for key, value in self.to_dict().items() if value is not None}
         name = values.pop("name", None)
-        lines = [] if name is None else [f"title = {json.dumps(label_of(name), ensure_ascii=False)}"]
+        lines = [] if name is None else [f"title = {json.dumps(self.label, ensure_ascii=False)}"]
         lines += [f"mechanism = {json.dumps(values.pop('mechanism'))}", "", "[values]"]
         for key, value in values.items():
             # A table there is a value with its source.
@@ -141,8 +147,10 @@ class Device:
 
     @property
     def label(self) -> str:
-        """What headings call it: its name, or that of its file without folder and suffix."""
-        return label_of(self.name)
+        """The name in headings: that of the catalogue, file or drawing, and the values that differ from it."""
+        from sledsim.devices.headings import device_heading
+
+        return device_heading(self.parameters)
 
     def positioning_ms(self, lbns: Any, *, read: bool = True, at_ms: float = 0.0) -> Any:
         """Return the time from a dispatch until the first bit can pass, on a device that has done nothing yet.
@@ -259,6 +267,13 @@ class Device:
         most = min(self.capacity_blocks, 2**32 - 1)
         (count,) = _to_each(first, blocks=whole("blocks", blocks, 1, most).astype(np.uint32))
         return first, count
+
+    @property
+    def is_drawn(self) -> bool:
+        """True if the name is that of a drawing, from which the device was computed."""
+        return self.name.startswith(DRAWING_PREFIX) or (
+            is_document(self.name) and not is_document(str(self.parameters["name"]))
+        )
 
     @property
     def has_powers(self) -> bool:

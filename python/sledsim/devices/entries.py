@@ -3,12 +3,15 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from sledsim import _core
 from sledsim._core import Fault, SledsimError
-from sledsim.devices.device import Device
+from sledsim.devices.device import DRAWING_PREFIX, Device
+from sledsim.devices.headings import device_questions
 from sledsim.scenario.catalog import CatalogEntry, entries, entry_named
+from sledsim.scenario.drawings import drawn
 from sledsim.scenario.reading import toml_lines
 from sledsim.scenario.texts import is_document
 from sledsim.show.faults import by_arguments
@@ -89,8 +92,10 @@ class DeviceEntry(CatalogEntry):
 
     def tables(self) -> list[Table]:
         """Return every value with its source, and what follows from them."""
-        rows = [[label, number(value), unit] for label, value, unit in Device(self.name).facts()]
-        return [self.table(), Table(["what follows", "", "unit"], rows, left=frozenset({2}))]
+        made = Device(self.name)
+        rows = [[label, number(value), unit] for label, value, unit in made.facts()]
+        notes = device_questions(made.parameters)
+        return [self.table(), Table(["derived figure", "", "unit"], rows, left=frozenset({2}), notes=notes)]
 
     def to_toml(self) -> str:
         """Return a device file that is based on this one, with every value in a comment.
@@ -140,11 +145,28 @@ def device_entry(name: str) -> DeviceEntry:
     Parameters
     ----------
     name
-        Its name, or the path of its file.
+        Its name, or the path of its file or of a drawing.
     """
-    if is_document(name):
-        Device(name)  # says what is wrong with it
+    if is_document(name) or name.startswith(DRAWING_PREFIX):
+        made = Device(name)  # says what is wrong with it
+        if made.is_drawn:
+            return _entry_of_drawing(made)
     return entry_named("device", name, _of_content)
+
+
+def _entry_of_drawing(made: Device) -> DeviceEntry:
+    """Return a device made from a drawing, with the values that the drawing decides as derived ones."""
+    decided = drawn(made.name.removeprefix(DRAWING_PREFIX), Path.cwd())
+    base = device_entry(decided["name"])
+    label = decided["label"]
+    values = {
+        key: CatalogValue(value, base.values[key].unit if key in base.values else "", "", label, "derived", "", ())
+        for key, value in decided.items()
+        if key not in ("name", "label")
+    }
+    return DeviceEntry(
+        made.name, f"device of {label}", "", base.citations, mechanism=base.mechanism, values={**base.values, **values}
+    )
 
 
 def capacities() -> list[tuple[str, int]]:

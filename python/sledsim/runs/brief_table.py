@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from sledsim.runs.assumptions import replay_assumptions
-from sledsim.runs.labels import workload_of_run
+from sledsim.runs.labels import device_of_run, workload_of_run
 from sledsim.runs.phases import phases_of
 from sledsim.runs.summary_tables import ENDS, measured_notes, recorded_rows
-from sledsim.show.naming import counted, label_of
+from sledsim.show.naming import counted
 from sledsim.show.tables import Table, number
 
 __all__ = ["brief_table", "headline"]
@@ -28,7 +28,7 @@ def headline(summary: Mapping[str, Any]) -> str:
         What the run reports.
     """
     run, energy = summary["run"], summary["energy"]
-    subject = f"{label_of(summary['device']['name'])}, {summary['scheduler']}"
+    subject = f"{device_of_run(summary)}, {summary['scheduler']}"
     flushes = summary.get("flushes")
     flushed = f", flushes: {flushes['response']['count']:,}" if flushes else ""
     measured = f"{_counted_requests(summary)}{flushed}, {_length(summary)}"

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from sledsim._core import SledsimError
+from sledsim.devices.headings import system_questions
 from sledsim.runs.labels import label_of_run
 from sledsim.runs.result import Result
 from sledsim.runs.running import ProgressCallback, run
@@ -63,6 +64,8 @@ class Comparison(OneTable, Shown):
         headers = ["", names[0], *(header for name in names[1:] for header in (name, "ratio"))]
         overloads = ((name, result["overload"]) for name, result in self.results.items())
         notes = [f"{name}: {overload['note']}" for name, overload in overloads if overload]
+        systems = [each.summary["scenario"]["system"] for each in self.results.values()]
+        notes += dict.fromkeys(note for system in systems for note in system_questions(system))
         return Table(headers, rows, notes=notes)
 
     def to_dict(self) -> dict[str, Any]:

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sledsim.devices.headings import device_heading
 from sledsim.show.naming import label_of
 
-__all__ = ["label_of_run", "workload_of_run"]
+__all__ = ["device_of_run", "label_of_run", "workload_of_run"]
 
 
 def label_of_run(summary: Mapping[str, Any]) -> str:
@@ -17,10 +18,22 @@ def label_of_run(summary: Mapping[str, Any]) -> str:
     summary
         What the run reports.
     """
-    parts = [label_of(summary["device"]["name"]), summary["scheduler"]]
+    parts = [device_of_run(summary), summary["scheduler"]]
     if summary["stand_in"]:
         parts.append(f"{label_of(summary['stand_in'])} (stand-in)")
     return ", ".join(parts)
+
+
+def device_of_run(summary: Mapping[str, Any]) -> str:
+    """Return the name of a run's device in headings, with what was changed.
+
+    Parameters
+    ----------
+    summary
+        What the run reports.
+    """
+    system = summary["scenario"]["system"]
+    return device_heading(system["device"]) if system["kind"] == "drive" else label_of(summary["device"]["name"])
 
 
 def workload_of_run(summary: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sledsim._core import SledsimError
+from sledsim.devices.headings import system_questions
 from sledsim.runs.component_tables import component_tables
 from sledsim.runs.labels import label_of_run, workload_of_run
 from sledsim.runs.phases import PHASES, STATES, phases_of, states_of
@@ -201,14 +202,14 @@ def _load(summary: Mapping[str, Any]) -> Table:
 
 
 def measured_notes(summary: Mapping[str, Any]) -> list[str]:
-    """Return notes on which requests the figures are of, and on why the mean response has no confidence interval.
+    """Return notes on implausible devices, the measured requests, and why the mean has no confidence interval.
 
     Parameters
     ----------
     summary
         What the run reports.
     """
-    notes, in_system = [], summary["in_system"]
+    notes, in_system = system_questions(summary["scenario"]["system"]), summary["in_system"]
     completed, measured = in_system["completed"], summary["requests"]["measured"]
     if measured and completed != measured:
         notes.append(

@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
+from sledsim.devices.headings import system_questions
 from sledsim.runs.assumptions import replay_assumptions
 from sledsim.runs.confidence import Interval
+from sledsim.runs.labels import device_of_run
 from sledsim.runs.replaying import replay
 from sledsim.runs.result import Result
 from sledsim.runs.running import ProgressCallback
@@ -49,10 +52,15 @@ class Combination:
     result: Result | None
     error: SledsimError | None = None
 
+    @cached_property
+    def heading(self) -> str:
+        """The device, with what was changed."""
+        return self.device if self.result is None else device_of_run(self.result.summary)
+
     @property
     def name(self) -> str:
-        """Device and scheduler."""
-        return f"{self.device}, {self.scheduler}"
+        """The device with what was changed, and the scheduler."""
+        return f"{self.heading}, {self.scheduler}"
 
     @property
     def keeps_up(self) -> bool:
@@ -170,9 +178,13 @@ class TraceComparison(OneTable, Shown):
         overloads = [each for each in self.combinations if each.result is not None and not each.keeps_up]
         notes += [f"{each.name}: {each.result['overload']['note']}" for each in overloads if each.result is not None]
         notes += [f"{each.name}: {each.error}" for each in self.combinations if each.error is not None]
-        unpowered = [each.device for each in self.combinations if each.result is not None and not each.result["energy"]]
+        unpowered = [
+            each.heading for each in self.combinations if each.result is not None and not each.result["energy"]
+        ]
         if unpowered:
             notes.append(f"energy is not modelled: {', '.join(dict.fromkeys(unpowered))}")
+        systems = [each.result["scenario"]["system"] for each in self.combinations if each.result is not None]
+        notes += dict.fromkeys(note for system in systems for note in system_questions(system))
         if replayed is not None:
             notes.append(f"assumed: {replay_assumptions(replayed.summary)}")
         title = f"trace {Path(self.trace).name}{requests}"

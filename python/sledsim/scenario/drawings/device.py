@@ -31,7 +31,8 @@ def device_of(written: Any, folder: Path) -> dict[str, Any]:
     Returns
     -------
     dict
-        The name of the catalogue's device on which the drawing rests, and the values that it decides.
+        The name of the catalogue's device on which the drawing rests, the values that it decides, and at ``label`` the
+        name in headings.
 
     Raises
     ------
@@ -61,7 +62,7 @@ def device_of(written: Any, folder: Path) -> dict[str, Any]:
         # What no file has, the scenario says.
         faults = [with_facts(each, file=None) if each.file == Drawing.what else each for each in error.faults]
         raise error_of(ScenarioError, faults) from None
-    return {"name": drawing_named(drawing.drawing)[0], **device_values(of)}
+    return {"name": drawing_named(drawing.drawing)[0], "label": drawing.label, **device_values(of)}
 
 
 def device_values(of: Relations) -> dict[str, Any]:

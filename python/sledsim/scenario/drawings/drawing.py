@@ -7,15 +7,18 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, PrivateAttr
 
 from sledsim._core import ScenarioError
 from sledsim.scenario.documents import Document
+from sledsim.scenario.drawings.materials import MATERIALS, MaterialName
+from sledsim.scenario.plausible import Plausible
 from sledsim.scenario.reading import Sets
 from sledsim.scenario.texts import is_document
 from sledsim.show.faults import is_there, make_error
+from sledsim.show.naming import label_of
 
-__all__ = ["DRAWINGS", "Drawing", "drawing_named", "read_drawing", "unknown_drawing"]
+__all__ = ["DRAWINGS", "PLAUSIBLE", "Drawing", "drawing_named", "read_drawing", "unknown_drawing"]
 
 #: The catalogue's drawings.
 Name = Literal["g1", "g2", "g3"]
@@ -40,6 +43,21 @@ class Drawing(Document):
 
     model_config = ConfigDict(validate_default=False)
 
+    #: The name in headings: the drawing and what was changed.
+    _label: str = PrivateAttr(default="drawing")
+
+    @property
+    def label(self) -> str:
+        """The name in headings: the drawing, and the values that differ from it."""
+        return self._label
+
+    _given: dict[str, Any] = PrivateAttr(default_factory=dict)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The values that its file, table and settings have."""
+        return self._given
+
     what: ClassVar[str] = "drawing"
     example: ClassVar[str] = "a value that differs from the catalogue's drawing: bit_nm = 30"
 
@@ -55,6 +73,9 @@ class Drawing(Document):
     """Thickness of a sled."""
     sled_density_kg_m3: Annotated[float, _POSITIVE] = _LEFT_OUT
     """Mass of a sled over its volume, in kg/m³; a hollow one has less."""
+    material: MaterialName | None = None
+    """Material of sled and springs. Gives the sled its density, and springs of unchanged shape their stiffness, in
+    proportion to Young's modulus, unless the drawing has these values."""
     actuator_mn: Annotated[float, _POSITIVE] = _LEFT_OUT
     """Force of a sled's actuator along an axis, in mN."""
     spring_n_m: Annotated[float, Field(strict=True, ge=0, le=1e9)] = _LEFT_OUT
@@ -96,6 +117,33 @@ class Drawing(Document):
     channel_exponent: Annotated[float, Field(strict=True, ge=0, le=10)] = _LEFT_OUT
     """How the power of a tip goes with the width of bits: as 50 nm over it, to this power."""
 
+
+#: Most changed values that a heading lists.
+MOST_CHANGES = 3
+
+#: Plausible values. A value outside is questioned in a note.
+PLAUSIBLE: Mapping[str, Plausible] = {
+    "die_area_mm2": Plausible(1, 17_700, "mm²", "at most a wafer of 150 mm"),
+    "frame_mm": Plausible(0.01, 50, "mm", "actuators and springs on a die"),
+    "sled_thickness_um": Plausible(1, 1_000, "µm", "deposited film to whole wafer"),
+    "sled_density_kg_m3": Plausible(500, 22_600, "kg/m³", "hollow silicon to osmium"),
+    "actuator_mn": Plausible(0.001, 10_000, "mN", "electrostatic to magnetic microactuators"),
+    "spring_n_m": Plausible(0.1, 100_000, "N/m", "micromachined springs"),
+    "servo_stiffness_n_m": Plausible(0.1, 100_000, "N/m", "micromachined springs"),
+    "travel_um": Plausible(1, 1_000, "µm", "published devices: 100 µm"),
+    "finger_gap_um": Plausible(0.1, 500, "µm", "gaps of micromachined actuators"),
+    "tip_pitch_um": Plausible(1, 1_000, "µm", "published devices: 100 µm"),
+    "active_tips": Plausible(64, 100_000, "tips", "published devices: 640 to 3,200"),
+    "bit_nm": Plausible(2, 1_000, "nm", "a few atoms to early optical recording"),
+    "access_mm_s": Plausible(0.1, 1_000, "mm/s", "published devices: 20 to 35 mm/s"),
+    "bit_error_rate": Plausible(1e-12, 0.01, "", "storage media"),
+    "ring_nm": Plausible(0.01, 10_000, "nm", "a fraction of a bit to many bits"),
+    "active_damping": Plausible(1e-4, 1, "", "a share of the force of the actuator"),
+    "standing_mw": Plausible(0.001, 10_000, "mW", "published devices: 100 mW"),
+    "driver_efficiency": Plausible(1e-5, 1, "", "electrostatic drivers lose most energy"),
+    "channel_mw": Plausible(1e-4, 100, "mW", "published devices: 1 mW"),
+    "channel_exponent": Plausible(0.01, 4, "", "the catalogue assumes 0 to 2"),
+}
 
 #: What a catalogue's drawing says of itself.
 Content = Mapping[str, Any]
@@ -154,5 +202,39 @@ def read_drawing(source: Mapping[str, Any] | Path | str, sets: Sets = ()) -> Dra
         raise unknown_drawing(str(source), "source")
     given = {"drawing": source} if isinstance(source, str) and source in DRAWINGS else source
     found = Drawing.load(given, overrides=sets)
-    known = drawing_named(found.drawing)[1]
-    return found.model_copy(update={key: known[key] for key in known.keys() - found.model_fields_set})
+    whole = _completed(found)
+    file = source.get("base") if isinstance(source, Mapping) else source if _is_file(source) else None
+    whole._label, whole._given = _label_of(found, file), found.to_dict()
+    return whole
+
+
+def _is_file(source: Path | str) -> bool:
+    return isinstance(source, Path) or ("\n" not in source and is_document(source))
+
+
+def _completed(drawing: Drawing) -> Drawing:
+    """Return a drawing with the values that it leaves out: those of its material, then those of the catalogue."""
+    known = dict(drawing_named(drawing.drawing)[1])
+    if drawing.material is not None:
+        material = MATERIALS[drawing.material]
+        known["sled_density_kg_m3"] = material.density_kg_m3
+        known["spring_n_m"] *= material.youngs_modulus_gpa / MATERIALS["silicon"].youngs_modulus_gpa
+    return drawing.model_copy(update={key: known[key] for key in known.keys() - drawing.model_fields_set})
+
+
+def _label_of(drawing: Drawing, file: Any) -> str:
+    """Return the name of a drawing in headings: that of its file or in the catalogue, and the changed values."""
+    if file is not None:
+        name, original = label_of(str(file)), Drawing.load(Path(str(file)))
+    else:
+        name, original = f"drawing {drawing.drawing}", Drawing(drawing=drawing.drawing)
+    before = _completed(original)
+    given = [key for key in Drawing.model_fields if key in drawing.model_fields_set and key != "drawing"]
+    changed = [key for key in given if getattr(drawing, key) != getattr(before, key)]
+    if len(changed) > MOST_CHANGES:
+        return f"{name} with {len(changed)} changed values"
+    return name + (" with " if changed else "") + ", ".join(f"{key} {_short(getattr(drawing, key))}" for key in changed)
+
+
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value).lower()

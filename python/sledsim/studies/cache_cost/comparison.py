@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sledsim.devices.headings import device_heading
 from sledsim.runs.confidence import Interval, mean_interval
 from sledsim.runs.result import Result
 from sledsim.runs.running import ProgressCallback, run_resolved
@@ -224,7 +225,7 @@ def _subject(values: Mapping[str, Any], result: Result, design: CacheDesign, rep
         result["title"],
         f"{label_of(result['stand_in'])} (stand-in)" if result["stand_in"] else None,
         Path(path).name if path else None,
-        label_of(system["device"]["name"]) if system["kind"] == "drive" else system["kind"],
+        device_heading(system["device"]) if system["kind"] == "drive" else system["kind"],
         f"MEMS {label_of(design.mems)}, segments of {_size_said(design.segment_bytes)}",
         f"controller with {_size_said(controller)}" if controller else None,
         counted(result["requests"]["measured"], "request") + (f", {replications} seeds" if replications > 1 else ""),

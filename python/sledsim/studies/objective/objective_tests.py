@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from sledsim._core import SledsimError
+from sledsim.devices.headings import device_heading
 from sledsim.runs.confidence import Interval, jackknife_interval, mean_interval
 from sledsim.scenario.reading import ScenarioLike, Written
 from sledsim.show.faults import by_arguments, make_error
@@ -335,7 +336,7 @@ def _without_overhead(device: dict[str, Any]) -> dict[str, Any]:
 
 def _names(role: Role, change: Change) -> str:
     """Return the names of the devices that have a role, or of those in their place."""
-    return ", ".join(label_of(change(each)["name"]) for each in role.mems_devices())
+    return ", ".join(device_heading(change(each)) for each in role.mems_devices())
 
 
 def _title(role: Role, change: Change) -> str:

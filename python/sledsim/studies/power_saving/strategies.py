@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 from sledsim import _core
 from sledsim._core import ScenarioError, SledsimError
 from sledsim.devices.break_even import powers_unknown
+from sledsim.devices.headings import device_heading
 from sledsim.runs.comparison import Comparison
+from sledsim.runs.labels import device_of_run
 from sledsim.runs.result import Result
 from sledsim.runs.running import ProgressCallback, run_resolved
 from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, resolve
 from sledsim.scenario.system_tree import drive_of
 from sledsim.show.arguments import require_flag
 from sledsim.show.faults import make_error
-from sledsim.show.naming import counted, label_of
+from sledsim.show.naming import counted
 from sledsim.show.progress import ProgressBar
 from sledsim.show.tables import Table, duration
 from sledsim.studies.power_saving.notes import policy_notes, strategy_notes
@@ -85,7 +87,7 @@ class PowerComparison(Comparison):
         parts = [
             first["title"],
             f"{first['stand_in']} (stand-in)" if first["stand_in"] else None,
-            f"{label_of(first['device']['name'])}, {first['scheduler']}",
+            f"{device_of_run(first)}, {first['scheduler']}",
             counted(first["in_system"]["completed"], "request"),
         ]
         return " · ".join(part for part in parts if part)
@@ -209,7 +211,7 @@ def _with_powers(scenario: ScenarioLike, sets: Sets) -> Resolved:
     resolved = resolve(scenario, sets)
     device = drive_of(resolved.values["system"])["device"]
     if resolved.unpowered:
-        raise powers_unknown(label_of(device["name"]))
+        raise powers_unknown(device_heading(device))
     return resolved
 
 
@@ -251,7 +253,7 @@ def _no_use_for_spin_down(device: Mapping[str, Any]) -> str | None:
     except ScenarioError as error:
         return str(error)
     alone = len(case["modes"]) == 1
-    return f"{label_of(device['name'])} has no idle mode below the ready one" if alone else None
+    return f"{device_heading(device)} has no idle mode below the ready one" if alone else None
 
 
 def _policies(values: Mapping[str, Any]) -> tuple[dict[str, Variant], list[str]]:

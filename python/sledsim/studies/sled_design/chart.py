@@ -42,5 +42,5 @@ def sensitivity_map(found: "Sensitivity") -> "altair.TopLevelMixin":
     written = cells.mark_text(fontSize=10).encode(text=alt.Text("percent:Q", format="+.2~f"), color=light)
     down = len({row["value"] for row in rows})
     chart = alt.layer(shaded, written).properties(width=CELL_WIDTH * len(found.labels), height=CELL_HEIGHT * down)
-    said = f"by how many per cent a figure moves as a value is raised by {number(100 * found.step)} %"
-    return styled(chart, f"What moves what in drawing {found.name}", [said])
+    said = f"change of each figure, in %, when a value is {number(100 * found.step)} % larger"
+    return styled(chart, f"Sensitivities of {found.name}", [said])

@@ -10,12 +10,13 @@ from typing import Any
 from sledsim.devices import MemsStorage
 from sledsim.devices.entries import device_entry
 from sledsim.scenario.drawings.device import device_values, require_device, tips_of
-from sledsim.scenario.drawings.drawing import DRAWINGS, Drawing, drawing_named, read_drawing
-from sledsim.scenario.drawings.relations import Relations
+from sledsim.scenario.drawings.drawing import DRAWINGS, PLAUSIBLE, Drawing, drawing_named, read_drawing
+from sledsim.scenario.drawings.relations import GRAVITY_M_S2, Relations
+from sledsim.scenario.plausible import questions
 from sledsim.scenario.reading import Sets, toml_lines
 from sledsim.show.shown import Plain, Tabled
 from sledsim.show.tables import Table, number
-from sledsim.studies.sled_design.figures import Figure, figures_of
+from sledsim.studies.sled_design.figures import PLAUSIBLE_FIGURES, Figure, figures_of
 from sledsim.studies.sled_design.sensitivity import Sensitivity, sensitivity
 
 __all__ = ["DRAWINGS", "Design", "design"]
@@ -52,9 +53,14 @@ class Design(Tabled, Plain):
         """Return the parameters of the device that the drawing decides, as a scenario has them."""
         return device_values(self.relations)
 
+    @property
+    def label(self) -> str:
+        """The name in headings: the drawing, and what was changed."""
+        return self.drawing.label
+
     def device(self) -> dict[str, Any]:
-        """Return the device as a scenario takes it."""
-        return {"name": self.base, **self.values()}
+        """Return the device as a scenario takes it: by its drawing."""
+        return {"drawing": self.drawing.given}
 
     def _in_scenario(self) -> dict[str, Any]:
         """Return the device, so that a design can stand for one in a scenario."""
@@ -91,13 +97,24 @@ class Design(Tabled, Plain):
             its = entry.get(key)
             differs = key in self.differences()
             rows.append([key, _plain(value), _plain(its.value) if its else "", "differs" if differs else ""])
-        headers = [f"parameter of drawing {self.drawing.drawing}", "", self.base, ""]
-        parameters = Table(headers, rows, left=frozenset({3}))
+        parameters = Table(["parameter", "", self.base, ""], rows, title=self.label, left=frozenset({3}))
         spare = tips_of(self.relations)[2]
         said = [[each.label, number(each.value), each.unit] for each in self._figures().values()]
         said += [["tips of a sled left as spares", number(spare), ""]]
-        note = "Capacity and bandwidth are those of the whole device; the others of its drawing."
-        return [parameters, Table(["what follows", "", "unit"], said, left=frozenset({2}), notes=[note])]
+        notes = ["Capacity and bandwidth count whole tips, rows and tracks; the other figures are not rounded."]
+        headers = ["derived figure", "", "unit"]
+        return [parameters, Table(headers, said, left=frozenset({2}), notes=notes + self.questions())]
+
+    def questions(self) -> list[str]:
+        """Return a note for each value, and each derived figure, that no known device has."""
+        values = {key: getattr(self.drawing, key) for key in Drawing.model_fields}
+        derived = {
+            "acceleration": self.relations.acceleration_m_s2 / GRAVITY_M_S2,
+            "resonance": self.relations.resonance_hz,
+            "seek of a third": self.relations.seek_x_s * 1e3,
+            "shock": self.relations.shock_g,
+        }
+        return questions(values, PLAUSIBLE) + questions(derived, PLAUSIBLE_FIGURES, suggest=False)
 
     def _figures(self) -> dict[str, Figure]:
         """Return the figures, capacity and bandwidth of the whole tips, rows and tracks of the device."""
@@ -112,14 +129,14 @@ class Design(Tabled, Plain):
         """Return drawing, device and figures as plain dictionaries, numbers and texts."""
         return {
             "drawing": {key: getattr(self.drawing, key) for key in Drawing.model_fields},
-            "device": self.device(),
+            "device": {"name": self.base, **self.values()},
             "figures": {key: each.value for key, each in self._figures().items()},
         }
 
     def to_toml(self) -> str:
         """Return the device as a file, which every command takes."""
-        title = f"made from drawing {self.drawing.drawing}"
-        lines = [f"base = {json.dumps(self.base)}", f"title = {json.dumps(title)}", "", "[values]"]
+        title = self.label
+        lines = [f"base = {json.dumps(self.base)}", f"title = {json.dumps(title, ensure_ascii=False)}", "", "[values]"]
         for key, value in self.values().items():
             lines += toml_lines(key, value)
         return "\n".join([*lines, ""])

@@ -1,11 +1,13 @@
 """The figures of a die by which drawings are compared."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from sledsim.scenario.drawings.drawing import Drawing
 from sledsim.scenario.drawings.relations import Relations
+from sledsim.scenario.plausible import Plausible
 
-__all__ = ["Figure", "figures_of"]
+__all__ = ["PLAUSIBLE_FIGURES", "Figure", "figures_of"]
 
 
 class Figure(NamedTuple):
@@ -14,6 +16,15 @@ class Figure(NamedTuple):
     label: str
     value: float
     unit: str
+
+
+#: Plausible figures. A figure outside is questioned in a note.
+PLAUSIBLE_FIGURES: Mapping[str, Plausible] = {
+    "acceleration": Plausible(0.1, 1_000, "g", "published devices: 12 to 105 g"),
+    "resonance": Plausible(20, 20_000, "Hz", "published devices: 220 to 1,108 Hz"),
+    "seek of a third": Plausible(0.02, 50, "ms", "published devices: 0.5 to 2 ms"),
+    "shock": Plausible(1, 20_000, "g", "micromachined sensors survive 10,000 g"),
+}
 
 
 def figures_of(drawing: Drawing) -> dict[str, Figure]:
@@ -28,7 +39,7 @@ def figures_of(drawing: Drawing) -> dict[str, Figure]:
     return {
         "acceleration_m_s2": Figure("acceleration", of.acceleration_m_s2, "m/s2"),
         "settle_ms": Figure("settling", of.settle_s * 1e3, "ms"),
-        "seek_ms": Figure("seek of a third", of.seek_x_s * 1e3, "ms"),
+        "seek of a third": Figure("seek of a third", of.seek_x_s * 1e3, "ms"),
         "turnaround_ms": Figure("turnaround", of.turnaround_s * 1e3, "ms"),
         "run_out_um": Figure("run-out", of.run_out_m * 1e6, "um"),
         "capacity_gb": Figure("capacity", of.capacity_bytes * 1e-9, "GB"),

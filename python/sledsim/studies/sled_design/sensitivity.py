@@ -24,7 +24,7 @@ STILL = 5e-4
 #: The least step: what moves by less is rounding as much as anything.
 LEAST_STEP = 1e-6
 #: Values that are no quantity, or that only come whole.
-NO_QUANTITY = ("drawing", "bidirectional", "sleds", "active_tips")
+NO_QUANTITY = ("drawing", "material", "bidirectional", "sleds", "active_tips")
 
 
 class Step(Keys):
@@ -41,7 +41,7 @@ class Sensitivity(OneTable, Shown):
     Parameters
     ----------
     name
-        The drawing of the catalogue on which the drawing rests.
+        The name in headings: the drawing, and what was changed.
     step
         By what fraction values are raised and lowered.
     labels
@@ -78,8 +78,8 @@ class Sensitivity(OneTable, Shown):
         ]
         moving = {row[0] for row in rows}
         still = [value for value in self.moves if value not in moving]
-        title = f"drawing {self.name}: by how many % figures move as a value is raised by {number(100 * self.step)} %"
-        said = f"Nothing moves with {', '.join(still)}: codes go in steps, and a share of nothing is nothing."
+        title = f"{self.name}: change of each figure, in %, when a value is {number(100 * self.step)} % larger"
+        said = f"No effect: {', '.join(still)}. These values are zero, or change the code only in steps."
         return Table(["value", *self.labels.values()], rows, title=title, notes=[said] if still else [])
 
     def plot(self) -> "altair.TopLevelMixin":
@@ -116,7 +116,7 @@ def sensitivity(drawing: Drawing, step: float) -> Sensitivity:
             name: 50.0 * (above[name].value - below[name].value) / each.value if each.value else 0.0
             for name, each in here.items()
         }
-    return Sensitivity(drawing.drawing, step, {name: each.label for name, each in here.items()}, moves)
+    return Sensitivity(drawing.label, step, {name: each.label for name, each in here.items()}, moves)
 
 
 def _quantities() -> Sequence[str]:

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::document::{self, ChainWords, ReadText};
 use super::entry::{Entry, Subject};
-use super::node::{Source, SourceKind};
+use super::expand::DRAWING;
+use super::node::{Content, Node, Source, SourceKind};
 use super::notation::Notation;
 use crate::fault::{Fault, Faults};
 use crate::hierarchy::ComponentKind;
@@ -13,6 +14,9 @@ use crate::plugin::PluginLoader;
 
 /// Endings of the names of files in a folder of the catalogue.
 const ENDINGS: [&str; 4] = ["toml", "yaml", "yml", "json"];
+
+/// Precedes the name of a drawing of the catalogue where a device is named.
+const DRAWING_PREFIX: &str = "drawing:";
 
 /// A file that is compiled into the program.
 #[derive(Clone, Copy, Debug)]
@@ -128,6 +132,32 @@ impl Catalog {
 /// Returns true if the name of a device or a workload is a file name.
 pub(crate) fn is_file(name: &str) -> bool {
     Notation::of_file(Path::new(name)).is_some()
+}
+
+/// Returns the drawing that the name of a device stands for: one of the catalogue (`drawing:g2`), or a file that holds a drawing instead
+/// of a device.
+pub(in crate::scenario) fn drawing_named<'a>(name: &'a str, base: &Path) -> Option<&'a str> {
+    name.strip_prefix(DRAWING_PREFIX).or_else(|| holds_drawing(name, base).then_some(name))
+}
+
+/// Returns true if a file holds a drawing: it, or the file that it is based on, names one, or has single values without the kind of a
+/// device. A file based on a device of the catalogue holds a device.
+fn holds_drawing(name: &str, folder: &Path) -> bool {
+    let (mut name, mut folder) = (name.to_owned(), folder.to_owned());
+    for _ in 0..=document::MOST_BASES {
+        let Some(read) = is_file(&name).then(|| open(&folder.join(&name), &name).ok()).flatten() else { return false };
+        let Some(keys) = read.root.as_table() else { return false };
+        if keys.contains_key(DRAWING) {
+            return true;
+        }
+        let Some(base) = keys.get(document::BASE).and_then(Node::as_text) else {
+            let is_single = |node: &Node| !matches!(node.content, Content::Table(_) | Content::List(_));
+            return !keys.is_empty() && !keys.contains_key("mechanism") && keys.values().all(is_single);
+        };
+        folder = read.path.as_deref().and_then(Path::parent).unwrap_or(&folder).to_owned();
+        name = base.to_owned();
+    }
+    false
 }
 
 /// Reads the file of the entry `name`.

@@ -19,7 +19,7 @@ use crate::fault::{self, Collector, Fault, Faults, Kind};
 pub(in crate::scenario) const BASE: &str = "base";
 
 /// Longest chain of bases.
-const MOST_BASES: usize = 16;
+pub(in crate::scenario) const MOST_BASES: usize = 16;
 
 /// Endings of file names of documents. In a base they are relative to its folder.
 const DOCUMENTS: [&str; 4] = [".toml", ".yaml", ".yml", ".json"];

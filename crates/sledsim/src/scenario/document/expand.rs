@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::catalog::{is_file, Catalog};
+use super::catalog::{drawing_named, is_file, Catalog};
 use super::entry::{device_option, Entry, Subject};
 use super::node::{Content, Node, Origin, Table, Written};
 use super::resolve::anchored;
@@ -23,6 +23,9 @@ pub(in crate::scenario) const COMPONENTS: &str = "components";
 
 /// The key of a device for its drawing.
 pub(in crate::scenario) const DRAWING: &str = "drawing";
+
+/// Most values that the label of a device lists.
+const MOST_CHANGES: usize = 3;
 
 /// Keys of policies, which can be given by name only.
 const POLICY_KEYS: [&str; 3] = ["scheduler", "spin_down", "policy"];
@@ -300,10 +303,11 @@ impl<'a> Expansion<'a> {
 
     fn fill_device(&mut self, node: &mut Node, path: &fault::Path) -> Result<(), Faults> {
         let Some(device) = node.as_table_mut() else { return Ok(()) };
+        drawing_of_name(device, self.base);
         if plugin::document::expand_device(device, self.catalog.loader()) {
             return Ok(());
         }
-        draw(device, path, self.catalog, self.base)?;
+        let label = draw(device, path, self.catalog, self.base)?;
         let Some(given) = device.get("name") else {
             let says = ": a device of the catalogue, or the path of a device file; or else give the device's drawing";
             return Err(Fault::missing(path.step("name")).says(says).into());
@@ -329,6 +333,9 @@ impl<'a> Expansion<'a> {
         }
         let absent = place_of_absent_keys(&name, &entry);
         self.fill(device, &name, entry);
+        if let (Some(label), Some(name)) = (label, device.get_mut("name")) {
+            name.content = Content::Text(label);
+        }
         node.origin.absent = absent;
         Ok(())
     }
@@ -339,9 +346,23 @@ fn place_of_absent_keys(name: &str, entry: &Entry) -> Option<Box<Origin>> {
     is_file(name).then(|| Box::new(Origin { written: Written::In("values"), ..entry.origin.clone() }))
 }
 
-/// Replaces a drawing by the device made from it. Values of the scenario have precedence.
-fn draw(device: &mut Table, path: &fault::Path, catalog: &Catalog, base: &Path) -> Result<(), Faults> {
-    let Some(drawing) = device.get(DRAWING) else { return Ok(()) };
+/// Moves a device's name that stands for a drawing to the key `drawing`, below other keys of the drawing.
+fn drawing_of_name(device: &mut Table, base: &Path) {
+    let Some(name) = device.get("name") else { return };
+    let Some(drawing) = name.as_text().and_then(|name| drawing_named(name, base)) else { return };
+    let drawing = Node::text(drawing, name.origin.clone());
+    match device.get_mut(DRAWING).map(Node::as_table_mut) {
+        None => drop(device.insert(DRAWING.into(), drawing)),
+        Some(Some(keys)) if !keys.contains_key(DRAWING) => drop(keys.insert(DRAWING.into(), drawing)),
+        Some(_) => return,
+    }
+    device.shift_remove("name");
+}
+
+/// Replaces a drawing by the device made from it. Values of the scenario have precedence. Returns a label with the drawing and the
+/// changes to it.
+fn draw(device: &mut Table, path: &fault::Path, catalog: &Catalog, base: &Path) -> Result<Option<String>, Faults> {
+    let Some(drawing) = device.get(DRAWING) else { return Ok(None) };
     let at = path.step(DRAWING);
     if let Some(name) = device.get("name") {
         let fault = Fault::conflict(path.step("name"), name.to_value()).says(" and ").key(&at);
@@ -352,12 +373,32 @@ fn draw(device: &mut Table, path: &fault::Path, catalog: &Catalog, base: &Path) 
         .loader()
         .map_or_else(|| Err(Faults::from(no_drawings())), |loader| loader.device_from_drawing(&drawing, base));
     let of_drawing = |fault: Fault| if fault.location.file.is_some() { fault } else { fault.of_key(&at) };
-    let made = made.map_err(|faults| faults.into_iter().map(of_drawing).collect::<Faults>())?;
+    let mut made = made.map_err(|faults| faults.into_iter().map(of_drawing).collect::<Faults>())?;
     device.shift_remove(DRAWING);
+    let label = made.remove("label").map(|label| labelled(label.as_str().unwrap_or_default(), device));
     for (key, value) in made {
         device.entry(key).or_insert_with(|| Node::of_value(value, &origin));
     }
-    Ok(())
+    Ok(label)
+}
+
+/// Adds the values of a device that override those of its drawing to the label of the drawing.
+fn labelled(label: &str, beside: &Table) -> String {
+    let beside = beside.iter().filter(|(key, _)| key.as_str() != "mechanism");
+    let mut changes: Vec<String> = beside
+        .map(|(key, node)| {
+            node.as_text().map_or_else(|| format!("{key} {}", node.to_value()), |text| format!("{key} {text}"))
+        })
+        .collect();
+    if changes.len() > MOST_CHANGES {
+        changes = vec![format!("{} other values", changes.len())];
+    }
+    let joined = if label.contains(" with ") { ", " } else { " with " };
+    if changes.is_empty() {
+        label.to_owned()
+    } else {
+        format!("{label}{joined}{}", changes.join(", "))
+    }
 }
 
 /// Wraps a member that is a component, or has its keys beside `count`, in a table with the key `system`.
