@@ -26,6 +26,7 @@ __all__ = [
     "SectorBytes",
     "Sets",
     "SkipBad",
+    "Sort",
     "System",
     "Threads",
     "TimeUnit",
@@ -77,7 +78,9 @@ ScenarioFile = Annotated[
     str, typer.Argument(metavar="FILE|-", help="Scenario (TOML, YAML, JSON); - for standard input.")
 ]
 System = Annotated[str, typer.Argument(metavar="SYSTEM", help="Scenario, - for standard input, or name of a device.")]
-TraceFile = Annotated[Path, typer.Argument(metavar="TRACE", help="Block trace, compressed or not.")]
+TraceFile = Annotated[
+    Path, typer.Argument(metavar="TRACE", help="Block trace, compressed, in an archive, or the files of blktrace.")
+]
 Sets = Annotated[
     list[str] | None,
     typer.Option(
@@ -137,6 +140,7 @@ TraceFormat = Annotated[
 SkipBad = Annotated[
     int, typer.Option("--skip-bad", metavar="N", min=0, help="Skip and count up to N malformed records.")
 ]
+Sort = Annotated[bool, typer.Option("--sort", help="Sort the records of the trace by time.")]
 SectorBytes = Annotated[
     int | None,
     typer.Option(
@@ -153,7 +157,7 @@ Columns = Annotated[
 ]
 Event = Annotated[
     str | None,
-    typer.Option("--event", metavar="NAME", help="blkparse event that counts as arrival: queued or dispatched."),
+    typer.Option("--event", metavar="NAME", help="Event of blktrace that is the arrival: queued or dispatched."),
 ]
 TimeUnit = Annotated[
     str | None,
@@ -168,12 +172,14 @@ def reader_options(
     sector_bytes: int | None = None,
     event: str | None = None,
     time_unit: str | None = None,
+    *,
+    sort: bool = False,
 ) -> dict[str, Any]:
     """Return the arguments of functions that read a trace.
 
     Parameters
     ----------
-    trace_format, skip_bad, columns, sector_bytes, event, time_unit
+    trace_format, skip_bad, columns, sector_bytes, event, time_unit, sort
         Values of the options.
     """
     from sledsim.traces.trace import require_other
@@ -182,6 +188,7 @@ def reader_options(
     return {
         "format": trace_format,
         "skip_bad": skip_bad,
+        "sort": sort,
         "sector_bytes": sector_bytes,
         "columns": _mapping_of(columns),
         "event": event,

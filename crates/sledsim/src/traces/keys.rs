@@ -30,10 +30,14 @@ const FIRST_WORD: u64 = 1 << 62;
 /// The longest word.
 const LONGEST_KEY_BYTES: usize = 4096;
 
+/// More colons in a line separate the columns of a table, as in `/etc/passwd`.
+const MOST_COLONS: usize = 3;
+
 fn detect(head: &Head) -> usize {
     let is_key = |line: &&[u8]| {
         let separators = b" \t,;|<>{}\"";
         line.len() <= LONGEST_KEY_BYTES
+            && line.iter().filter(|byte| **byte == b':').count() <= MOST_COLONS
             && line.iter().all(|byte| (byte.is_ascii_graphic() || *byte >= 0x80) && !separators.contains(byte))
     };
     let keys = head.lines.iter().filter(|line| is_key(line)).count();
@@ -114,9 +118,17 @@ mod tests {
         let lines = |content: &[u8]| detect(&Head::of(content));
         assert_eq!(lines(b"1\n2\n3\n"), 3);
         assert_eq!(lines("http://a/b?c=d\nüber:1\n".as_bytes()), 2);
-        for content in
-            [&b"1\n"[..], b"1\n2 3\n", b"a,b\nc\n", b"{\n}\n", b"a\nb c\nd\n", b"<a>\n<b>\n", b"\x01\n\x02\n", b""]
-        {
+        for content in [
+            &b"1\n"[..],
+            b"1\n2 3\n",
+            b"a,b\nc\n",
+            b"{\n}\n",
+            b"a\nb c\nd\n",
+            b"a:b:0:0:x\na:c:1:0:y\n",
+            b"<a>\n<b>\n",
+            b"\x01\n\x02\n",
+            b"",
+        ] {
             assert_eq!(lines(content), 0, "{}", content.escape_ascii());
         }
     }

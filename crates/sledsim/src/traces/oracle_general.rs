@@ -44,9 +44,6 @@ const MOST_BYTES: u32 = 1 << 31;
 /// records, it is one for the same object.
 fn is_detected(head: &Head) -> bool {
     let records: Vec<Record> = head.bytes.chunks_exact(RECORD_BYTES).take(HEAD_RECORDS).map(Record::of).collect();
-    if head.bytes.len() < RECORD_BYTES * HEAD_RECORDS && head.bytes.len() % RECORD_BYTES >= RECORD_BYTES / 2 {
-        return false;
-    }
     // Requests are counted from 0 or from 1.
     let is_consistent = |first: i64| {
         (first..).zip(&records).all(|(index, record)| {

@@ -128,12 +128,6 @@ impl Replay {
     pub fn new(spec: TraceSpec, seed: u64, capacity_blocks: u64, block_bytes: u32) -> Result<Self, Fault> {
         let trace_options = options(&spec)?;
         let cursor = Cursor::open(&spec, &trace_options)?;
-        if cursor.reader.format().lists_objects() {
-            let format = cursor.reader.format();
-            return Err(Fault::new(Kind::Unsupported).in_file(&spec.path).says(format!(
-                "a trace of format {format} lists objects of a cache, which have no addresses on a device: read it with hit-ratio"
-            )));
-        }
         let closed = cursor.reader.format().is_closed_loop();
         let timed = cursor.reader.has_times();
         let has_responses = cursor.reader.has_responses();
@@ -147,6 +141,12 @@ impl Replay {
         };
         let passes_left = spec.repeat.saturating_sub(1);
         let needs = needs(&spec, seed, cursor.reader.format(), block_bytes)?;
+        if cursor.reader.format().lists_objects() {
+            let format = cursor.reader.format();
+            return Err(Fault::new(Kind::Unsupported).in_file(&spec.path).says(format!(
+                "a trace of format {format} lists objects of a cache, which have no addresses on a device: read it with hit-ratio"
+            )));
+        }
         let mut replay = Self {
             spec,
             trace_options,

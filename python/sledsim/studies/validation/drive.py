@@ -261,6 +261,7 @@ def validate_drive(
     *,
     overrides: Sets = (),
     skip_bad: int = 0,
+    sort: bool = False,
     progress: ProgressCallback | bool | None = None,
 ) -> DriveValidation:
     """Replay a trace measured on a drive on its model, and compare the service times.
@@ -275,12 +276,14 @@ def validate_drive(
         The drive: a file of DiskSim's parameters (``.parv``, ``.diskspecs``), a device file (``.toml``), an entry of
         the catalogue, or a dictionary as a scenario's ``device``.
     trace
-        A trace in DiskSim's validation format, ``R|W Hit|Miss lbn blocks service_us next_gap_us``, or in CSV or Parquet
-        with a column of responses, such as ``response_us``.
+        A trace in DiskSim's validation format, ``R|W Hit|Miss lbn blocks service_us next_gap_us``, in CSV or Parquet
+        with a column of responses, such as ``response_us``, or a latency log of fio with offsets (``log_offset=1``).
     overrides
         Values that replace those of the drive: ``["device.buffer_caching=false"]``.
     skip_bad
         Malformed records of the trace to pass over.
+    sort
+        True to sort the records by arrival.
     progress
         A function called about ten times a second, or true for a progress bar on a terminal.
 
@@ -298,12 +301,12 @@ def validate_drive(
     """
     trace = require_path(TraceError, "trace", trace)
     device, file = _device(specs)
-    opened = _measured_trace(trace, skip_bad)
+    opened = _measured_trace(trace, skip_bad, sort=sort)
     measured = _columns(opened)
     left_out = file.notes if file else ()
     if file and (denied := _denied(file, measured)):
         device, left_out = {**device, "capacity_blocks": None}, (*left_out, denied)
-    workload = {"kind": "trace", "path": str(trace.resolve()), "skip_bad": skip_bad}
+    workload = {"kind": "trace", "path": str(trace.resolve()), "skip_bad": skip_bad, "sort": sort}
     if opened.format == MEASURED:
         workload |= {"format": MEASURED, "mode": "closed"}
     resolved = resolve({"workload": workload, "system": {"device": device}}, overrides)
@@ -382,12 +385,12 @@ def _reached_bytes(records: "Mapping[str, NDArray[np.generic]]") -> int:
     return int(np.add(records["offset_bytes"], records["bytes"], dtype=np.uint64).max())
 
 
-def _measured_trace(path: str | Path, skip_bad: int) -> Trace:
+def _measured_trace(path: str | Path, skip_bad: int, *, sort: bool) -> Trace:
     """Open a trace with measured times; raise if it cannot be used."""
     expected = "expected DiskSim's validation format, R|W Hit|Miss lbn blocks service_us next_gap_us"
-    expected += ", or CSV with a column such as response_us"
+    expected += ", CSV with a column such as response_us, or a latency log of fio with offsets"
     try:
-        trace = open_trace(path, skip_bad=skip_bad)
+        trace = open_trace(path, skip_bad=skip_bad, sort=sort)
     except TraceError as error:
         if error.kind == "unknown-format":
             raise make_error(
