@@ -205,6 +205,10 @@ impl LineParser for Blkparse {
         self.sector_bytes
     }
 
+    fn units(&self) -> Option<String> {
+        Some("times in s, addresses in sectors".to_owned())
+    }
+
     fn describe_others(&self) -> Option<Others> {
         self.filter.describe_others()
     }

@@ -205,6 +205,10 @@ impl RecordParser for Blktrace {
         true
     }
 
+    fn units(&self) -> Option<String> {
+        Some("times in ns, addresses in sectors".to_owned())
+    }
+
     fn describe_others(&self) -> Option<Others> {
         self.filter.describe_others()
     }

@@ -144,6 +144,10 @@ impl LineParser for FioLog {
     fn has_responses(&self) -> bool {
         self.has_responses
     }
+
+    fn units(&self) -> Option<String> {
+        Some("times in ms, latencies in ns, addresses in bytes".to_owned())
+    }
 }
 
 #[cfg(test)]

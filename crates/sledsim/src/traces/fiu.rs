@@ -35,6 +35,8 @@ const WORDS_BEFORE_OP: usize = 5;
 enum Fiu {}
 
 impl SectorLine for Fiu {
+    const UNITS: &'static str = "times in ns, addresses in sectors";
+
     #[inline]
     fn request(line: &[u8], sector_bytes: u32) -> Parsed<TraceRecord> {
         let all: Vec<&[u8]> = words(line).take(64).collect();
