@@ -194,6 +194,8 @@ def test_logs_that_fio_writes_are_read(tmp_path: Path) -> None:
     head = trace.head(1000)
     assert sorted(head["offset_bytes"].tolist()) == sorted(int(line[4]) for line in lines)
     assert sorted(head["response_ns"].tolist()) == sorted(int(line[1]) for line in lines)
+    # A submission latency is no response.
+    shutil.copy(tmp_path / "w_lat.1.log", tmp_path / "w_slat.1.log")
     assert not open_trace(tmp_path / "w_slat.1.log").has_responses
     with pytest.raises(TraceError, match="give the log of latencies"):
         open_trace(tmp_path / "w_bw.1.log")

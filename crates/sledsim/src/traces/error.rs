@@ -393,6 +393,8 @@ pub enum Remedy {
     RepairTrace,
     /// Restore the header, or read it as another format.
     RestoreHeader,
+    /// As this sentence says.
+    Other(&'static str),
     /// Give the size of its sectors.
     NameSectors,
     /// Give another size of its sectors.
@@ -447,6 +449,7 @@ impl BadRecord {
         match self.remedy {
             Remedy::RepairTrace => fault.says("where the next record begins is not known: repair the trace"),
             Remedy::RestoreHeader => fault.says("restore the header"),
+            Remedy::Other(sentence) => fault.says(sentence),
             Remedy::NameSectors => fault.says("give it with ").option("sector_bytes"),
             Remedy::OtherSectors { given } => {
                 fault.says("give the size that a sector of the trace has, instead of ").set("sector_bytes", given)

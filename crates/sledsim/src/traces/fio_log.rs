@@ -9,11 +9,11 @@
 //! Logs without offsets, averaged logs (`log_avg_msec`), and logs of bandwidth and of operations per second, which only the
 //! file's name tells from those of latency, are errors.
 
-use super::error::{FieldFault, Parsed, TraceError};
+use super::error::{BadRecord, FieldFault, Parsed, Remedy, TraceError};
 use super::format::{Built, Carries, Entry, Head};
 use super::source::{Input, LONGEST_LINE_BYTES};
 use super::text::{split, time_ns, unsigned, whole_number, wrong_count, LineParser, Lines, TimeUnit};
-use super::{Place, Step, TraceOptions, TraceRecord};
+use super::{Place, Step, TraceFormat, TraceOptions, TraceRecord};
 use crate::request::Op;
 
 /// fio's latency logs in the list of formats.
@@ -69,24 +69,32 @@ impl LineParser for Detection {
 }
 
 fn build(input: &mut Input, options: &TraceOptions) -> Built {
-    let name = input.part_name();
+    let path = input.part_name();
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(&path);
     let head = Head::of(input.peek(LONGEST_LINE_BYTES)?);
-    let wrong = |problem: &str| {
-        let (file, problem) = (name.clone(), problem.to_owned());
-        Err(Box::new(TraceError::Option { file, place: Place::Line(1), option: "format", problem }))
-    };
-    if ["_bw.", "_iops."].iter().any(|part| name.contains(part)) {
-        return wrong(
-            "by its name this log has bandwidths or operations per second: give the log of latencies, `_lat.`",
-        );
-    }
     // Of five fields the last is a priority since fio 3.26, and an offset before.
-    let is_offset = |line: &&[u8]| match fields(line) {
+    let has_offset = |line: &&[u8]| match fields(line) {
         (fields, 5) => !is_priority(fields[4]),
         (_, count) => count >= 6,
     };
-    if !head.lines.is_empty() && !head.lines.iter().any(is_offset) {
-        return wrong("this log has no offsets: record it again with fio's option log_offset=1");
+    let is_without_offsets = !head.lines.is_empty() && !head.lines.iter().any(has_offset);
+    let wrong = |field: &'static str, expected: &'static str, found: &str, remedy| {
+        Err(Box::new(TraceError::BadRecord(Box::new(BadRecord {
+            file: input.name().to_owned(),
+            place: Place::Line(1),
+            format: TraceFormat::FioLog,
+            field: field.into(),
+            expected: expected.into(),
+            found: found.to_owned(),
+            remedy: Remedy::Other(remedy),
+        }))))
+    };
+    if ["_bw.", "_iops."].iter().any(|part| name.contains(part)) {
+        let found = "bandwidths or operations per second, by the file's name";
+        return wrong("latency", "latencies", found, "give the log of latencies, `_lat.`");
+    }
+    if is_without_offsets {
+        return wrong("offset", "offsets of the transfers", "none", "record it again with fio's option log_offset=1");
     }
     let has_responses = !name.contains("_slat.");
     let sector_bytes = options.sector_bytes.unwrap_or(super::DEFAULT_SECTOR_BYTES);
