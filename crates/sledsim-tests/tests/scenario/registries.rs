@@ -1,4 +1,5 @@
-//! A policy, a workload and a trace format are one file and one line: a copy of the workspace gets one of each, and is built.
+//! A policy, a workload or a trace format is one file and one line: this test adds one of each to a copy of the
+//! workspace and builds it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,7 +7,7 @@ use std::{env, fs};
 
 use sledsim_testing::tiers;
 
-/// The file of each kind, what its list begins with, and the line.
+/// The file of each kind, the start of its list, and the added line.
 const ADDED: [(&str, &str, &str, &str); 6] = [
     ("schedulers/lifo.rs", include_str!("registries/lifo.rs"), "pub enum SchedulerSpec", "Lifo => lifo,"),
     (
@@ -26,7 +27,7 @@ const ADDED: [(&str, &str, &str, &str); 6] = [
     ("workloads/location/last.rs", include_str!("registries/last.rs"), "pub enum LocationSpec", "Last => last,"),
 ];
 
-/// The files of the core that are compared by content, the catalogue they are described by, and what Cargo needs of the rest.
+/// Copied files: those of the core, the catalogue, and those that Cargo needs.
 const COPIED: [&str; 4] = ["Cargo.toml", "Cargo.lock", "crates", "python/sledsim/catalog"];
 
 fn copy(from: &Path, to: &Path) {
@@ -41,7 +42,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Puts `line` at the end of the list that `beginning` begins in the module beside `file`.
+/// Adds `line` at the end of the list that starts with `beginning` in the module of `file`.
 fn list(file: &Path, beginning: &str, line: &str) {
     let module = file.with_file_name("mod.rs");
     let text = fs::read_to_string(&module).expect("a readable file");
@@ -60,7 +61,7 @@ fn each_takes_one_file_and_one_line() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let program = env::current_exe().expect("this program has a path");
     let target: PathBuf = program.ancestors().nth(3).expect("it lies in target/debug/deps").into();
-    // Always the same place: what an earlier build left there is built over, and doesn't pile up.
+    // Always the same folder, so that builds are incremental and do not accumulate.
     let workspace = target.join("registries");
     if workspace.exists() {
         fs::remove_dir_all(&workspace).expect("the last copy can go");
@@ -76,7 +77,7 @@ fn each_takes_one_file_and_one_line() {
     }
     let uses = workspace.join("crates/sledsim-tests/tests/uses.rs");
     fs::write(uses, include_str!("registries/uses.rs")).expect("a file can be written");
-    // The profile of the unit tests: libraries are those of this build, and the core itself need not be fast.
+    // The profile of the unit tests, so that dependencies are shared; the core itself need not be fast.
     let built = Command::new(env!("CARGO"))
         .args(["test", "--offline", "--locked", "--profile", "dev", "--package", "sledsim-tests", "--test", "uses"])
         .current_dir(&workspace)

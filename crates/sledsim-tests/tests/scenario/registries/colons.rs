@@ -1,4 +1,4 @@
-//! Colons: `time_us:offset:bytes`, all of them reads.
+//! Trace format `time_us:offset:bytes`, reads only.
 
 use super::csv::cells;
 use super::error::Parsed;
@@ -7,7 +7,7 @@ use super::text::{split, time_ns, uint, wrong_count, LineParser, Lines, TimeUnit
 use super::{Step, TraceRecord};
 use crate::request::Op;
 
-/// Colons in the list of formats.
+/// The format in the list of formats.
 pub(super) const ENTRY: Entry = Entry {
     name: "colons",
     description: "Colons: time_us:offset:bytes",

@@ -1,4 +1,4 @@
-//! A countdown: reads of one block, from some block down to the first.
+//! A workload that reads single blocks in descending order.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,12 +10,12 @@ use crate::registry::check_ranges;
 use crate::request::Request;
 use crate::time::Time;
 
-/// Reads of one block, from some block down to the first.
+/// Reads of single blocks in descending order, down to block 0.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub struct Spec {
-    /// The first block that is read.
+    /// The first block to read.
     #[schemars(range(min = 1, max = 1000))]
     pub from: u64,
 }

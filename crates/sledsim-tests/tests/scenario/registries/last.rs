@@ -1,4 +1,4 @@
-//! The end of the range.
+//! A location at the end of the range.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use super::{Choice, ChoiceSpec, TestBed};
 use crate::engine::random::Stream;
 use crate::fault::Fault;
 
-/// As far out as it fits.
+/// The last blocks of the range.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]

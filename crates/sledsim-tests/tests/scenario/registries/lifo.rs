@@ -22,7 +22,7 @@ pub const POLICY: Policy = Policy {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub struct Spec {
-    /// Requests of a run that are served in their order, the first ones.
+    /// Number of requests that are served in order of arrival before LIFO applies.
     #[serde(default)]
     #[schemars(range(min = 0, max = 100))]
     pub oldest: u32,

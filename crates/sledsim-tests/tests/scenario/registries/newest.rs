@@ -1,4 +1,4 @@
-//! NEWEST: what came in last leaves.
+//! NEWEST: evicts the most recently admitted key.
 
 use super::{Admission, PolicySpec, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
 use crate::registry::no_parameters;
@@ -20,7 +20,7 @@ no_parameters! {
     }
 }
 
-/// The keys in the order in which they came; a key's slot is its place. Nothing is ever removed from it but the last.
+/// Keys in the order of admission; the slot of a key is its index. Only the last key is ever removed.
 #[derive(Clone)]
 struct Newest {
     capacity: u32,

@@ -8,7 +8,7 @@ use crate::engine::random::Stream;
 use crate::fault::{Fault, Faults};
 use crate::registry::check_ranges;
 
-/// Two at a time.
+/// Two requests at a time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]

@@ -1,4 +1,4 @@
-//! What has been added by one file and one line each is listed, described, checked, and used by scenarios.
+//! Additions of one file and one line each are listed, described, checked, and used by scenarios.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use sledsim::schedulers;
 use sledsim::traces::{TraceFormat, TraceOptions, TraceReader};
 use sledsim_testing::scenarios::{resolve, resolved, run};
 
-/// A trace of four reads within the 0.88 ms that the first one takes, of two places on the way to a third and back.
+/// Four reads within the 0.88 ms that the first one takes, at two positions on the way to a third and back.
 fn trace(folder: &Path) -> PathBuf {
     let path = folder.join("four");
     std::fs::write(&path, "0:0:512\n100:512:512\n200:1024:512\n300:0:512\n").expect("a folder to write to");
@@ -22,12 +22,12 @@ fn document(trace: &Path, scheduler: Value) -> Value {
     json!({"workload": {"path": trace}, "system": {"device": "simpledisk-constant", "scheduler": scheduler}})
 }
 
-/// The requests of a run in the order in which they were served.
+/// Returns the requests of a run in the order of service.
 fn log(output: &RunOutput) -> Vec<Request> {
     output.recorder.log().expect("a log was asked for").entries.iter().map(|(request, _)| *request).collect()
 }
 
-/// Their numbers.
+/// Returns request numbers in the order of service.
 fn served(document: &Value) -> Vec<u64> {
     log(&run(&resolved(document))).iter().map(|request| request.id).collect()
 }
