@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shlex
 import tarfile
 from typing import TYPE_CHECKING, Any
 
@@ -220,13 +221,85 @@ def test_numbers_of_msr_traces_may_be_floats(sledsim_cli: Callable[..., Outcome]
     assert found["duration_s"] == pytest.approx(1.3792141)
 
 
-def test_unrecognised_tables_need_a_mapping(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+#: Tables that are not recognised, by the kind of their columns; and records, bytes and duration of a right reading.
+TABLES = {
+    "own names": ("when,what,where,much\n0,r,8,8\n10,w,16,16\n20,R,5000,8\n", (3, 16384, 0.02)),
+    "without a unit": ("time,offset,size,op\n0.0,4096,4096,R\n0.5,8192,512,W\n", (2, 4608, 0.5)),
+    "codes 0 and 1": ("time_s,offset,size,op\n0.0,4096,4096,0\n0.5,8192,512,1\n0.6,0,512,0\n", (3, 5120, 0.6)),
+    "flag of writes": ("time_s,offset,size,is_write\n0.0,4096,4096,0\n0.5,8192,512,1\n", (2, 4608, 0.5)),
+    "SCSI commands": ("t_ms,lba,blocks,cmd\n0,4096,8,28\n5,8192,1,2A\n6,0,1,8a\n", (3, 5120, 0.006)),
+    "SCSI commands in hexadecimal": ("t_ms,lba,blocks,cdb\n0,4096,8,0x28\n5,8192,1,0x2A\n", (2, 4608, 0.005)),
+    "letters of blktrace": ("ts,sector,sectors,rwbs\n0.1,4096,8,RA\n0.6,8192,1,WS\n0.7,0,1,FWS\n", (3, 5120, 0.6)),
+    "FILETIME": ("ts,start,len,rw\n128166372003061629,4096,4096,R\n128166372013061629,8192,512,W\n", (2, 4608, 1.0)),
+    "blanks": ("when where  much kind\n0.1   100 8 R\n0.3 300    8 W\n", (2, 8192, 0.2)),
+    "no header": ("0.1 100 8 R\n0.3 300 8 W\n0.5 500 1 W\n", (3, 8704, 0.4)),
+    "semicolons and quotes": ('"my time";"op code";"lba";"nblocks"\n0.1;r;100;8\n0.3;w;300;8\n', (2, 8192, 0.2)),
+    "seconds since 1970": ("stamp,addr,bytes,rw\n1700000000.1,100,512,R\n1700000000.6,300,512,W\n", (2, 1024, 0.5)),
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_the_printed_command_reads_an_unrecognised_table(
+    sledsim_cli: Callable[..., Outcome], tmp_path: Path, kind: str
+) -> None:
+    path = tmp_path / "my table.csv"
+    content, expected = TABLES[kind]
+    path.write_text(content)
+    refused = sledsim_cli("trace", path)
+    assert refused.status == 2
+    assert "to go on, with:" in refused.err
+    program, *words = shlex.split(refused.err.splitlines()[-1])
+    assert (program, words[:2]) == ("sledsim", ["trace", str(path)])
+    found = info_of(sledsim_cli, path, *words[2:])
+    assert (found["records"], found["total_bytes"], found["duration_s"]) == pytest.approx(expected)
+    # The command of a replay has the same columns.
+    refused = sledsim_cli("replay", path, "--device", "superdisk")
+    assert shlex.split(refused.err.splitlines()[-1])[5:] == words[2:]
+    shown = sledsim_cli("replay", path, "--device", "superdisk", *words[2:])
+    assert shown.status == 0, shown.err
+    assert f"{expected[0]} requests" in shown.out
+    assert "assumed: format csv (the columns given), times in " in shown.out
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "key,value,weight\n1,2,7\n3,4,9\n",
+        "time_s,offset,size_kib,op\n0.1,100,8,R\n0.2,300,8,W\n",
+        "time_s,offset,size,op\n0.1,100,8,get\n0.2,300,8,put\n",
+    ],
+)
+def test_tables_that_cannot_be_guessed_have_no_command(
+    sledsim_cli: Callable[..., Outcome], tmp_path: Path, content: str
+) -> None:
     path = tmp_path / "mine.csv"
-    path.write_text("when,what,where,much\n1,r,8,8\n2,w,16,8\n")
+    path.write_text(content)
     done = sledsim_cli("trace", path)
     assert done.status == 2
-    words = [f"--column {key}=VALUE" for key in ("time", "offset", "bytes", "op")]
-    assert "say which of its columns is which with " + ", ".join(words[:3]) + f" and {words[3]}" in done.err
+    assert "to go on" not in done.err
+    assert "--column" in done.err
+
+
+def test_names_of_columns_decide_units(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    for header, (offset, length) in {
+        "time_s,lba,blocks,op": (512, 512),
+        "time_s,sector,size,op": (512, 1),
+        "time_s,lbn,bytes,op": (512, 1),
+        "time_s,offset,sectors,op": (1, 512),
+        "time_s,byte_offset,length,op": (1, 1),
+    }.items():
+        path.write_text(f"{header}\n1,1024,1024,R\n2.5,2048,1024,w\n")
+        found = info_of(sledsim_cli, path)
+        assert (found["max_offset_bytes"], found["total_bytes"], found["duration_s"]) == (
+            2048 * offset,
+            2048 * length,
+            1.5,
+        )
+    path.write_text("when,where,much,op\n1,1024,1024,R\n2.5,2048,1024,w\n")
+    mapped = ["time=when", "time_unit=s", "offset=where", "bytes=much", "length_unit=sectors"]
+    found = info_of(sledsim_cli, path, *(word for each in mapped for word in ("--column", each)))
+    assert (found["max_offset_bytes"], found["units"]) == (2048 * 512, "times in s, addresses in sectors of 512 bytes")
 
 
 @pytest.mark.parametrize(

@@ -107,3 +107,75 @@ def test_replay_compares_lists_of_devices_and_schedulers(
     assert all(name in default.out for name in ("g2", "g3", "travelstar"))
     refused = sledsim_cli("replay", trace, "--device", "g2,g3", "--log", tmp_path / "x.csv")
     assert (refused.status, "needs one --device" in refused.err) == (2, True)
+
+
+def test_traces_of_several_tools_are_compared_in_one_command(
+    tmp_path: Path, sledsim_cli: Callable[..., Outcome]
+) -> None:
+    fio = tmp_path / "recorded.iolog"
+    requests = [f"{440 + 100_050 * i} f.dat {'read' if i % 2 else 'write'} {i * 8192} 4096\n" for i in range(40)]
+    fio.write_text("fio version 3 iolog\n22 f.dat add\n428 f.dat open\n" + "".join(requests))
+    table = tmp_path / "blocks.csv"
+    rows = [f"{i / 100},{'r' if i % 3 else 'w'},{i * 7919 % 40_000 * 8},8\n" for i in range(40)]
+    table.write_text("when,kind,where,count\n" + "".join(rows))
+    columns = ["time=when", "time_unit=s", "offset=where", "bytes=count", "length_unit=sectors", "op=kind"]
+    commands = {
+        fio: ([], "times in us, addresses in bytes"),
+        table: ([word for each in columns for word in ("--column", each)], "times in s, addresses in sectors of 512"),
+    }
+    for path, (options, assumed) in commands.items():
+        shown = sledsim_cli("replay", path, "--device", "g2,ultrastar36z15", "--scheduler", "fcfs,sptf", *options)
+        assert shown.status == 0, shown.err
+        assert f"trace {path.name} · 40 requests" in shown.out
+        assert [line.split()[2] for line in shown.out.splitlines()[3:7]] == ["yes"] * 4
+        assert assumed in shown.out
+        assert "sled at rest in the centre and platter at angle 0 at the first arrival" in shown.out
+
+
+def test_every_replay_prints_its_assumptions(tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+    formats = {
+        "msr.csv": ("128166372003061629,usr,0,Read,4096,512,41\n", "times in ticks of 100 ns, addresses in bytes"),
+        "spc.txt": ("0,8,4096,R,0.5\n", "times in s, offsets in sectors of 512 bytes, lengths in bytes"),
+        "events.txt": (
+            "  8,0 0 1 0.000000000 100 Q R 2048 + 8 [app]\n",
+            "times in s, addresses in sectors of 512 bytes",
+        ),
+        "disk.ascii": ("0.5 0 100 8 1\n", "times in ms, addresses in sectors of 512 bytes"),
+        "list.lis": ("0 1 0 0\n", "addresses in blocks, which are sectors of 512 bytes"),
+        "v2.iolog": ("fio version 2 iolog\nf add\nf open\nf read 0 4096\n", "addresses in bytes"),
+    }
+    for name, (content, units) in formats.items():
+        path = tmp_path / name
+        path.write_text(content)
+        shown = sledsim_cli("replay", path, "--device", "g2")
+        assert shown.status == 0, shown.err
+        (line,) = (line for line in shown.out.splitlines() if line.startswith("assumed: "))
+        assert f"{units}, addresses unchanged, " in line
+        assert line.endswith(", sled at rest in the centre at the first arrival")
+        mode = "closed: 1 request outstanding" if name in ("list.lis", "v2.iolog") else "open: arrivals as recorded"
+        assert mode in line
+    path = tmp_path / "spc.txt"
+    shown = sledsim_cli("replay", path, "--device", "g2", "--mode", "outstanding", "--outstanding", "4")
+    assert "closed: 4 requests outstanding" in shown.out
+    frame = {"t_s": np.array([0.0, 0.5]), "lba": np.array([8, 16]), "bytes": np.array([512, 512]), "op": ["R", "W"]}
+    result = sledsim.replay(frame, "g2")
+    assert "format csv (its columns), times in s, offsets in sectors of 512 bytes, lengths in bytes" in str(
+        result.brief()
+    )
+
+
+def test_devices_without_powers_say_so(poisson: Callable[..., Path], sledsim_cli: Callable[..., Outcome]) -> None:
+    trace = poisson(50, requests=400)
+    says = "energy is not modelled"
+    for options in (("--device", "superdisk"), ("--device", "superdisk", "--full"), ("--device", "superdisk,g2")):
+        assert says in sledsim_cli("replay", trace, *options).out
+    for options in (("--device", "g2"), ("--device", "g2", "--full"), ("--device", "g2,g3")):
+        assert says not in sledsim_cli("replay", trace, *options).out
+    runs = [sledsim.replay(trace, device) for device in ("superdisk", "g2")]
+    assert f"{says}: superdisk, fcfs" in str(sledsim.compare(runs))
+
+
+def test_a_replay_to_its_end_is_not_told_to_run_longer(poisson: Callable[..., Path]) -> None:
+    for rate_per_s in (0.9e3 / SERVICE_MS, 1.1e3 / SERVICE_MS, 3e3 / SERVICE_MS):
+        brief = str(sledsim.replay(poisson(rate_per_s, requests=1000), "simpledisk-constant").brief())
+        assert "longer run" not in brief

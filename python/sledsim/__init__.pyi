@@ -22,6 +22,7 @@ from sledsim._core import __version__ as __version__
 from sledsim.devices.device import Device as Device
 from sledsim.devices.entries import device as device
 from sledsim.runs.comparison import compare as compare
+from sledsim.runs.load_limit import find_limit as find_limit
 from sledsim.runs.replaying import replay as replay
 from sledsim.runs.result import Result as Result
 from sledsim.runs.running import run as run

@@ -11,11 +11,12 @@ use sledsim::devices;
 use sledsim::engine::Stop;
 use sledsim::limits::{BATCH_BLOCKS, BLOCKS_OF_A_REQUEST};
 use sledsim::request::{Op, Request};
-use sledsim::scenario::{self, Catalog, DeviceSpec, Draft};
+use sledsim::scenario::{self, DeviceSpec, Draft};
 use sledsim::service::{Service, PHASES};
 use sledsim::time::Time;
 use sledsim::units::ns_to_ms;
 
+use crate::catalog::catalog_of;
 use crate::errors;
 use crate::plugin::PythonLoader;
 use crate::values::{document_of, to_python, to_value};
@@ -43,7 +44,7 @@ impl Device {
         drawings: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         let draft = Draft::of_device(document_of(given, "scenario")?, "scenario").set(&sets);
-        let mut catalog = Catalog::new(catalog);
+        let mut catalog = catalog_of(catalog);
         if let Some(load) = policies {
             catalog = catalog.with_loader(Arc::new(PythonLoader::new(load, drawings)));
         }

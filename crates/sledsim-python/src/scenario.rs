@@ -13,6 +13,7 @@ use sledsim::plugin::PluginLoader;
 use sledsim::scenario::{self, canonical, Catalog, Draft, Resolved};
 use sledsim::workloads::WorkloadSpec;
 
+use crate::catalog::catalog_of;
 use crate::plugin::PythonLoader;
 use crate::trace::{table_named, TraceTable};
 use crate::values::{document_of, to_python, to_value};
@@ -69,7 +70,7 @@ impl Written {
         policies: Option<Py<PyAny>>,
         drawings: Option<Py<PyAny>>,
     ) -> Self {
-        let mut catalog = Catalog::new(catalog);
+        let mut catalog = catalog_of(catalog);
         if let Some(load) = &policies {
             catalog = catalog.with_loader(Arc::new(PythonLoader::new(load.clone_ref(python), drawings)));
         }

@@ -113,7 +113,12 @@ class Group(TyperGroup):
             formatted = key_formatter(ctx.meta[COMMAND])
             print_error(format_error(with_options(error, ctx.meta[COMMAND]), formatted))
             suggested = [*suggested_settings(error), *device_with_room(error)]
-            print_suggestions(self._global_options(ctx) + ctx.meta[TYPED], [formatted(*each) for each in suggested])
+            # Columns of a trace are given together; other suggestions are alternatives.
+            columns = [each for each in suggested if "columns" in each[0].split(".")[:-1]]
+            options = [formatted(*each) for each in suggested if each not in columns]
+            if columns:
+                options.insert(0, " ".join(formatted(*each) for each in columns))
+            print_suggestions(self._global_options(ctx) + ctx.meta[TYPED], options)
             raise typer.Exit(BAD_INPUT) from None
         except typer.TyperException as error:
             print_error(error.format_message())

@@ -151,6 +151,8 @@ def device(
         print_result(device_entry(name), as_json=as_json)
         return
     shown = device_of("name", name, overrides=sets or [])
+    view = next((option for option, is_given in chosen.items() if is_given), None)
+    _print_ineffective(name, sets or [], view)
     if break_even:
         if out is not None:
             raise typer.BadParameter("a break-even time is not a table: use --json", param_hint="--out")
@@ -171,6 +173,30 @@ def device(
         rows = [[label, number(value), unit] for label, value, unit in shown.facts()]
         notes = device_questions(shown.parameters)
         print_tables([Table([shown.label, "", "unit"], rows, left=frozenset({2}), notes=notes)])
+
+
+def _print_ineffective(name: str, sets: list[str], view: str | None) -> None:
+    """Print a note for each setting that does not change the figures of a view; ``None`` for the derived figures."""
+    from sledsim._core import SledsimError
+    from sledsim.devices.entries import device_of
+
+    def figures(overrides: list[str]) -> str | None:
+        try:
+            shown = device_of("name", name, overrides=overrides)
+        except SledsimError:
+            # Some settings are valid only together.
+            return None
+        tables = {"--seeks": "seek_table", "--seek-surface": "surface_table", "--zones": "zone_table"}
+        if view == "--break-even":
+            return str(shown.break_even().to_dict())
+        return str(getattr(shown, tables[view])() if view is not None else shown.facts())
+
+    if not sets:
+        return
+    found = figures(sets)
+    for setting in sets:
+        if figures([each for each in sets if each != setting]) == found:
+            print_text(f"note: --set {setting} has no effect on these figures", err=True)
 
 
 def _show_columns(

@@ -13,6 +13,7 @@ __all__ = [
     "Cluster",
     "Columns",
     "Event",
+    "FindLimit",
     "Full",
     "Log",
     "Metric",
@@ -108,6 +109,14 @@ OfDevice = Annotated[
         "--device", "-d", metavar="NAME", help="Device of the catalogue, or a device file.", autocompletion=device_names
     ),
 ]
+FindLimit = Annotated[
+    str | None,
+    typer.Option(
+        "--find-limit",
+        metavar="BOUND",
+        help="Find the highest load with a response time of at most p99=20ms, p99.9=50ms or mean=5ms.",
+    ),
+]
 Metric = Annotated[
     str,
     typer.Option("--metric", "-m", metavar="KEY", help="Metric to draw, such as response.mean_ms."),
@@ -148,7 +157,8 @@ Columns = Annotated[
     typer.Option(
         "--column",
         metavar="MEANING=COLUMN",
-        help="For CSV and Parquet: a column or a unit, such as time=when or time_unit=ms. Repeatable.",
+        help="For CSV and Parquet: a column (time=when), a unit (time_unit=ms, length_unit=sectors) or operation codes "
+        "(read=28, write=2a). Repeatable.",
     ),
 ]
 Event = Annotated[

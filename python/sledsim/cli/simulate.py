@@ -3,6 +3,7 @@
 import json
 import signal
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +14,7 @@ from sledsim.cli.checks import check_chart, check_target, require_not_read
 from sledsim.cli.options import (
     AsJson,
     Columns,
+    FindLimit,
     Full,
     Log,
     Metric,
@@ -64,6 +66,7 @@ Examples:
   sledsim replay oltp.spc --device g2 --devices 0,1 --fit scale --json
   sledsim replay big.csv --device g2 --mode outstanding --records 100000
   sledsim replay search.trace --device g3 --scheduler sptf --time-scale 0.5
+  sledsim replay search.trace --device g2,g3 --find-limit p99=20ms
   sledsim replay big.csv --set workload.start_s=60 --set workload.repeat=3
 """
 COMPARE_EXAMPLES = """\b
@@ -172,11 +175,13 @@ def replay(
     plot: Plot = None,
     timeline: Timeline = None,
     resolved: Resolved = False,
+    limit: FindLimit = None,
 ) -> None:
     """Replay a block trace on a device, or compare several devices and schedulers on it.
 
     With one device and one scheduler the result of the run is printed. Otherwise a table has a row for each
-    combination.
+    combination. With --find-limit a row is the highest load at which the response time stays within a bound: the times
+    between arrivals are scaled.
 
     --set workload.KEY=VALUE sets the other keys of a replay: start_s, end_s, first_record, repeat, sector_bytes,
     event, time_unit.
@@ -197,11 +202,17 @@ def replay(
     }
     # Options are passed as settings, so that errors of both name what was typed.
     of_workload = {f"workload.{key}": value for key, value in keys.items() if value is not None}
+    if limit is not None:
+        _refuse(
+            {"--log": log, "--timeline": timeline, "--full": full, "--resolved": resolved},
+            "cannot be combined with --find-limit",
+        )
+        overrides = [*set_list(of_workload), *(sets or [])]
+        _find_limit(trace, limit, devices_given, schedulers_given, overrides, as_json=as_json, plot=plot)
+        return
     if len(devices_given) != 1 or len(schedulers_given) > 1:
         single = {"--log": log, "--timeline": timeline, "--full": full, "--resolved": resolved}
-        for option, value in single.items():
-            if value:
-                raise typer.BadParameter("needs one --device and at most one --scheduler", param_hint=option)
+        _refuse(single, "needs one --device and at most one --scheduler")
         overrides = [*set_list(of_workload), *(sets or [])]
         _compare_on_trace(trace, devices_given, schedulers_given, overrides, as_json=as_json, plot=plot)
         return
@@ -214,6 +225,46 @@ def replay(
         print_json(scenario.values)
     else:
         _run(scenario, output)
+
+
+def _refuse(options: Mapping[str, object], reason: str) -> None:
+    """Raise if one of some options is given."""
+    for option, value in options.items():
+        if value:
+            raise typer.BadParameter(reason, param_hint=option)
+
+
+def _find_limit(
+    trace: Path,
+    limit: str,
+    devices: list[str],
+    schedulers: list[str],
+    overrides: list[str],
+    *,
+    as_json: bool,
+    plot: Path | None,
+) -> None:
+    """Print the highest loads of a trace within a bound."""
+    from sledsim.runs.load_limit import Bound, limits_of
+    from sledsim.runs.replaying import replay_scenario
+    from sledsim.runs.trace_comparison import DEFAULT_DEVICES
+    from sledsim.scenario.reading import resolve, set_list
+
+    check_chart(plot)
+
+    def resolve_one(device: str | None, scheduler: str | None, more: list[str]) -> "_core.Scenario":
+        given = set_list({"device": device, "scheduler": scheduler})
+        return resolve(replay_scenario(trace, str(device)), [*given, *overrides, *more])
+
+    names = devices or list(DEFAULT_DEVICES)
+    limits = limits_of(trace.name, Bound.parse(limit), names, schedulers or ["fcfs"], resolve_one, progress=True)
+    print_result(limits, as_json=as_json)
+    if not limits.complete:
+        print_error(f"interrupted: the limits are those found so far{not_drawn(plot)}")
+        raise typer.Exit(INTERRUPTED)
+    if plot:
+        limits.save_plot(plot)
+        print_written(plot)
 
 
 def _split(given: list[str] | None) -> list[str]:

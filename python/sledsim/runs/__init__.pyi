@@ -7,6 +7,9 @@ from sledsim.runs.confidence import batched_interval as batched_interval
 from sledsim.runs.confidence import jackknife_interval as jackknife_interval
 from sledsim.runs.confidence import mean_interval as mean_interval
 from sledsim.runs.labels import label_of_run as label_of_run
+from sledsim.runs.load_limit import LoadLimit as LoadLimit
+from sledsim.runs.load_limit import LoadLimits as LoadLimits
+from sledsim.runs.load_limit import find_limit as find_limit
 from sledsim.runs.phases import state_word as state_word
 from sledsim.runs.policy_check import PolicyCheck as PolicyCheck
 from sledsim.runs.policy_check import check_policy as check_policy

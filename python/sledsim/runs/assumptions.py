@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from sledsim.runs.phases import mechanisms_of
 from sledsim.show.naming import counted
 
 __all__ = ["replay_assumptions"]
@@ -10,27 +11,33 @@ __all__ = ["replay_assumptions"]
 #: The treatment of addresses, by the key ``fit``.
 FITS = {"error": "addresses unchanged", "wrap": "addresses wrapped", "scale": "addresses scaled"}
 
+#: The position of a device when a run begins, which is the first arrival, by its mechanism.
+POSITIONS = {"mems": "sled at rest in the centre", "disk": "platter at angle 0"}
 
-#: Keys of units that a user can set, and their names.
-UNITS = {"sector_bytes": "bytes of a sector", "time_unit": "time unit"}
 
-
-def replay_assumptions(summary: Mapping[str, Any]) -> str:
+def replay_assumptions(summary: Mapping[str, Any], *others: Mapping[str, Any], with_scale: bool = True) -> str:
     """Return the assumptions that change the result of a replay.
 
     Parameters
     ----------
     summary
         The summary of a run of a trace.
+    *others
+        Those of the same trace on other devices.
+    with_scale
+        True to state the scale of times.
     """
     workload = summary["scenario"]["workload"]
     replay = summary["replay"]
-    units = [workload[key] and f"{name} {workload[key]}" for key, name in UNITS.items()]
     scale = workload["time_scale"]
     arrivals = {
-        "open": "open: arrivals as recorded" + (f", times × {scale:g}" if scale != 1 else ""),
+        "open": "open: arrivals as recorded" + (f", times × {scale:g}" if scale != 1 and with_scale else ""),
         "closed": "closed: gaps as recorded",
         "outstanding": f"closed: {counted(workload['outstanding'], 'request')} outstanding",
     }
-    parts = [f"format {replay['format']} ({replay['detected_by']})", *units, FITS[workload["fit"]]]
+    parts = [f"format {replay['format']} ({replay['detected_by']})", replay["units"], FITS[workload["fit"]]]
+    mechanisms = dict.fromkeys(each for run in (summary, *others) for each in mechanisms_of(run))
+    positions = [POSITIONS[each] for each in mechanisms if each in POSITIONS]
+    if positions:
+        arrivals[replay["mode"]] += f", {' and '.join(positions)} at the first arrival"
     return ", ".join([*filter(None, parts), arrivals[replay["mode"]]])

@@ -6,7 +6,7 @@ from typing import Any
 from sledsim.runs.assumptions import replay_assumptions
 from sledsim.runs.labels import device_of_run, workload_of_run
 from sledsim.runs.phases import phases_of
-from sledsim.runs.summary_tables import ENDS, measured_notes, recorded_rows
+from sledsim.runs.summary_tables import ENDS, NO_ENERGY, measured_notes, recorded_rows
 from sledsim.show.naming import counted
 from sledsim.show.tables import Table, number
 
@@ -83,6 +83,8 @@ def brief_table(summary: Mapping[str, Any]) -> Table:
     if energy:
         rows.append(_mean("energy per request (mJ)", energy["per_request_mj"]))
         rows.append(_mean("power (W)", energy["mean_power_w"]))
+    else:
+        rows.append([NO_ENERGY, "", "", "", "", ""])
     return Table(["", "mean", "95 % ±", "p50", "p99", "max"], rows, title=headline(summary), notes=_notes(summary))
 
 

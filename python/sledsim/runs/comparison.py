@@ -9,7 +9,7 @@ from sledsim.devices.headings import system_questions
 from sledsim.runs.labels import label_of_run
 from sledsim.runs.result import Result
 from sledsim.runs.running import ProgressCallback, run
-from sledsim.runs.summary_tables import metric_rows
+from sledsim.runs.summary_tables import NO_ENERGY, metric_rows
 from sledsim.runs.trace_comparison import TraceComparison, compare_on_trace
 from sledsim.scenario.reading import ScenarioLike, Sets
 from sledsim.show.arguments import require_several
@@ -64,6 +64,8 @@ class Comparison(OneTable, Shown):
         headers = ["", names[0], *(header for name in names[1:] for header in (name, "ratio"))]
         overloads = ((name, result["overload"]) for name, result in self.results.items())
         notes = [f"{name}: {overload['note']}" for name, overload in overloads if overload]
+        unpowered = [name for name, result in self.results.items() if not result["energy"]]
+        notes += [f"{NO_ENERGY}: {', '.join(unpowered)}"] if unpowered else []
         systems = [each.summary["scenario"]["system"] for each in self.results.values()]
         notes += dict.fromkeys(note for system in systems for note in system_questions(system))
         return Table(headers, rows, notes=notes)

@@ -14,7 +14,7 @@ from sledsim.show.faults import make_error
 from sledsim.show.naming import counted
 from sledsim.show.tables import Table, number
 
-__all__ = ["ENDS", "measured_notes", "metric_rows", "recorded_rows", "require_metric", "summary_tables"]
+__all__ = ["ENDS", "NO_ENERGY", "measured_notes", "metric_rows", "recorded_rows", "require_metric", "summary_tables"]
 
 TIME_COLUMNS = (
     ("mean", "mean_ms"),
@@ -34,6 +34,9 @@ ENDS = {
     "interrupted": "interrupted: incomplete",
     "failed": "a custom policy failed: incomplete",
 }
+
+#: What is printed in place of energy and power.
+NO_ENERGY = "energy is not modelled"
 
 # What is worth comparing: label with unit, path in the summary.
 METRICS = (
@@ -241,7 +244,8 @@ def _states(summary: Mapping[str, Any]) -> Table:
             [part.label, number(time[f"{part.key}_s"]), _share(time[f"{part.key}_s"], total_s)]
             for part in states_of(summary)
         ]
-        return Table(["state", "time (s)", "%"], [*rows, ["total", number(total_s), ""]])
+        notes = [] if energy else [NO_ENERGY]
+        return Table(["state", "time (s)", "%"], [*rows, ["total", number(total_s), ""]], notes=notes)
     total_j, labels = energy["total_j"], {part.key: part.label for part in STATES}
     rows = [
         [

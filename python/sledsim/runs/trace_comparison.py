@@ -14,6 +14,7 @@ from sledsim.runs.labels import device_of_run
 from sledsim.runs.replaying import replay
 from sledsim.runs.result import Result
 from sledsim.runs.running import ProgressCallback
+from sledsim.runs.summary_tables import NO_ENERGY
 from sledsim.scenario.reading import Sets
 from sledsim.show.arguments import require_several
 from sledsim.show.faults import make_error
@@ -25,12 +26,19 @@ from sledsim.traces.trace import Trace
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["DEFAULT_DEVICES", "Combination", "TraceComparison", "compare_combinations", "compare_on_trace"]
+__all__ = [
+    "DEFAULT_DEVICES",
+    "Combination",
+    "TraceComparison",
+    "combination_names",
+    "compare_combinations",
+    "compare_on_trace",
+]
 
 #: The devices of a comparison without a choice: two generations of MEMS storage and two disks whose energy is modelled.
 DEFAULT_DEVICES = ("g2", "g3", "travelstar", "ultrastar36z15")
 
-HEADERS = ["device, scheduler", "keeps up", "mean (ms)", "p99 (ms)", "busy (%)", "mJ/request", "requests/s"]
+HEADERS = ["device, scheduler", "keeps up", "mean (ms)", "p99 (ms)", "busy (%)", "mJ/request"]
 
 
 @dataclass(frozen=True)
@@ -86,7 +94,6 @@ class Combination:
             number(response.get("p99_ms")),
             number(None if busy is None else 100 * busy, 3),
             number(energy["per_request_mj"] if energy else None),
-            number(found["throughput"]["requests_per_s"]),
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -172,8 +179,8 @@ class TraceComparison(OneTable, Shown):
 
     def table(self) -> Table:
         """Return a row per combination, with the best one and the assumptions below."""
-        replayed = next((each.result for each in self.combinations if each.result is not None), None)
-        requests = f" · {counted(replayed['requests']['submitted'], 'request')}" if replayed is not None else ""
+        replayed = [each.result for each in self.combinations if each.result is not None]
+        requests = f" · {counted(replayed[0]['requests']['submitted'], 'request')}" if replayed else ""
         notes = [text for text in (self.verdict(),) if text]
         overloads = [each for each in self.combinations if each.result is not None and not each.keeps_up]
         notes += [f"{each.name}: {each.result['overload']['note']}" for each in overloads if each.result is not None]
@@ -182,11 +189,11 @@ class TraceComparison(OneTable, Shown):
             each.heading for each in self.combinations if each.result is not None and not each.result["energy"]
         ]
         if unpowered:
-            notes.append(f"energy is not modelled: {', '.join(dict.fromkeys(unpowered))}")
+            notes.append(f"{NO_ENERGY}: {', '.join(dict.fromkeys(unpowered))}")
         systems = [each.result["scenario"]["system"] for each in self.combinations if each.result is not None]
         notes += dict.fromkeys(note for system in systems for note in system_questions(system))
-        if replayed is not None:
-            notes.append(f"assumed: {replay_assumptions(replayed.summary)}")
+        if replayed:
+            notes.append(f"assumed: {replay_assumptions(*(each.summary for each in replayed))}")
         title = f"trace {Path(self.trace).name}{requests}"
         return Table(HEADERS, [each.row() for each in self.combinations], title=title, notes=notes)
 
@@ -289,8 +296,8 @@ def compare_combinations(
         An error other than a device that is too small; or the first one, if every device is too small.
     """
     found: list[Combination] = []
-    for device in _names("devices", DEFAULT_DEVICES if devices is None else devices):
-        for scheduler in _names("schedulers", ("fcfs",) if schedulers is None else schedulers):
+    for device in combination_names(devices, DEFAULT_DEVICES, "devices"):
+        for scheduler in combination_names(schedulers, ("fcfs",), "schedulers"):
             try:
                 result = run_one(device, scheduler)
             except SledsimError as error:
@@ -306,8 +313,20 @@ def compare_combinations(
     return TraceComparison(trace, found)
 
 
-def _names(argument: str, given: Iterable[str] | str) -> list[str]:
-    """Return the names, each once."""
+def combination_names(given: Iterable[str] | str | None, default: Sequence[Any], argument: str) -> list[Any]:
+    """Return the names of devices or schedulers, each once.
+
+    Parameters
+    ----------
+    given
+        One or several.
+    default
+        The names if none is given.
+    argument
+        The argument, for errors.
+    """
+    if given is None:
+        return list(default)
     names = [given] if isinstance(given, str) else require_several(SledsimError, argument, given, "a list of names")
     if not names:
         raise make_error(SledsimError, "missing", "expected at least one name", path=argument)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sledsim.runs.summary_tables import NO_ENERGY
 from sledsim.show.arguments import require_kind, require_several
 from sledsim.show.faults import Sentence, brief, make_error
 from sledsim.show.shown import OneTable, Plain
@@ -248,9 +249,10 @@ class PairedComparison(OneTable, Plain):
         title = f"A: {self.a.name}\nB: {self.b.name}"
         if self.unpaired:
             title += f"\n{self.unpaired:,} runs have no partner and are left out"
-        return Table(
-            headers, rows, title=title, left=frozenset({len(headers) - 8, len(headers) - 1}), names=len(headers) - 7
-        )
+        known = (metric for side in (self.a, self.b) for metric in side.results.metrics())
+        notes = [] if any(metric.startswith("energy.") for metric in known) else [NO_ENERGY]
+        left = frozenset({len(headers) - 8, len(headers) - 1})
+        return Table(headers, rows, title=title, left=left, names=len(headers) - 7, notes=notes)
 
     def to_dict(self, metrics: Sequence[str] = ()) -> dict[str, Any]:
         """Return the differences as plain values.

@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from sledsim.runs.confidence import mean_interval
-from sledsim.runs.summary_tables import METRICS
+from sledsim.runs.summary_tables import METRICS, NO_ENERGY
 from sledsim.show.arguments import require_kind
 from sledsim.show.faults import Sentence, make_error
 from sledsim.show.frames import quoted
@@ -318,7 +318,10 @@ class Results(OneTable, Plain):
             rows.append(cells)
         left = frozenset(i for i, parameter in enumerate(self.parameters) if not self.is_numeric(parameter))
         names = max(len(self.parameters), 1)
-        return Table(headers, rows, title=self._heading(), left=left, names=names, notes=self._overload_notes())
+        notes = self._overload_notes()
+        if self.keys and not any(metric.startswith("energy.") for metric in self.metrics()):
+            notes.append(NO_ENERGY)
+        return Table(headers, rows, title=self._heading(), left=left, names=names, notes=notes)
 
     def _overload_notes(self) -> list[str]:
         """List points at which the system cannot keep up with its load."""

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{json, Value};
-use sledsim::scenario::{self, user_schema, DeviceSpec, Notation, Resolved, Scenario};
+use sledsim::scenario::{self, user_schema, Catalog, DeviceSpec, Notation, Resolved, Scenario, Subject};
 use sledsim::schedulers::POLICIES;
 use sledsim_testing::scenarios::{self, catalog, poisson, resolve, resolved};
 
@@ -202,6 +202,39 @@ fn a_device_file_may_have_a_base() {
         let error = of("own.toml").unwrap_err();
         assert!(error.contains(said) && error.contains("own.toml"), "{error}");
     }
+}
+
+/// A catalogue keeps the entries that it has read until one of their files changes or a folder gets another file.
+#[test]
+fn a_changed_catalog_file_is_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let [first, second] = ["first", "second"].map(|name| folder.path().join(name));
+    let (devices, shadowing) = (second.join("devices"), first.join("devices"));
+    [&devices, &shadowing].into_iter().for_each(|path| std::fs::create_dir_all(path).unwrap());
+    let catalog = Catalog::new(vec![first, second, scenarios::catalog_folder()]);
+    let mut changes: u32 = 0;
+    let mut age = |path: &Path| {
+        // Files that have just changed are not kept: these changed long ago, each at another time.
+        changes += 1;
+        let modified = std::time::SystemTime::now() - std::time::Duration::from_secs(u64::from(1000 - changes));
+        std::fs::File::open(path).unwrap().set_modified(modified).unwrap();
+    };
+    let mut write = |folder: &Path, name: &str, text: &str| {
+        std::fs::write(folder.join(name), text).unwrap();
+        [folder.join(name), folder.to_owned()].iter().for_each(|path| age(path));
+    };
+    let bit_nm = || {
+        let entry = catalog.entry(Subject::Device, "mine", Path::new("")).unwrap();
+        entry.to_value()["values"]["bit_nm"]["value"].clone()
+    };
+    write(&shadowing, "other.toml", "base = \"g2\"\n");
+    write(&devices, "parent.toml", "base = \"g2\"\n[values]\nbit_nm = { value = 30.0, unit = \"nm\" }\n");
+    write(&devices, "mine.toml", "base = \"parent\"\n");
+    assert_eq!((bit_nm(), bit_nm()), (json!(30.0), json!(30.0)));
+    write(&devices, "parent.toml", "base = \"g2\"\n[values]\nbit_nm = { value = 31.0, unit = \"nm\" }\n");
+    assert_eq!(bit_nm(), json!(31.0), "a base changed");
+    write(&shadowing, "parent.toml", "base = \"g2\"\n[values]\nbit_nm = { value = 32.0, unit = \"nm\" }\n");
+    assert_eq!(bit_nm(), json!(32.0), "a folder that is searched first has a file of that name");
 }
 
 #[test]

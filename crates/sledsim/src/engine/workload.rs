@@ -25,6 +25,8 @@ pub struct Replayed {
     pub format: &'static str,
     /// The evidence for the format: the number of first lines that fit it, or that it was given.
     pub detected_by: String,
+    /// The units of times and addresses in the trace.
+    pub units: Option<String>,
     /// The replay mode in use.
     pub mode: &'static str,
 }

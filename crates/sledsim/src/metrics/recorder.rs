@@ -222,8 +222,10 @@ impl Observer for Recorder {
         for (means, value) in self.reads_and_writes.iter_mut().zip(values) {
             means.record(value);
         }
-        for (sums, value) in self.phases.iter_mut().zip(service.phases.values_ns()) {
-            sums.record(value);
+        for (moments, &value) in self.phases.iter_mut().zip(&service.phases.values_ns()) {
+            if value != 0 {
+                moments.record(value);
+            }
         }
     }
 

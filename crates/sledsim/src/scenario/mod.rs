@@ -18,6 +18,7 @@ pub use document::commented::Commented;
 pub use document::document::Document;
 pub use document::draft::Draft;
 pub use document::entry::{Entry, Subject};
+pub use document::entry_cache::EntryCache;
 pub(crate) use document::node::{Content, Node, Table};
 pub use document::notation::Notation;
 pub use document::quantity::{parse_with_unit, split as split_quantity};

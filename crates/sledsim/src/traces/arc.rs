@@ -35,6 +35,7 @@ enum Arc {}
 
 impl SectorLine for Arc {
     const HAS_TIMES: bool = false;
+    const UNITS: &'static str = "addresses in blocks, which are sectors";
 
     #[inline]
     fn request(line: &[u8], sector_bytes: u32) -> Parsed<TraceRecord> {

@@ -157,6 +157,10 @@ impl LineParser for Blkparse {
         self.sector_bytes
     }
 
+    fn units(&self) -> Option<String> {
+        Some("times in s, addresses in sectors".to_owned())
+    }
+
     fn describe_others(&self) -> Option<Others> {
         let shown = |action: &[u8]| String::from_utf8_lossy(action).into_owned();
         let wanted = shown(action_of(self.event));

@@ -26,6 +26,7 @@
 
 use std::borrow::Cow;
 
+use super::column_guess::{suggest, Suggestion};
 use super::error::{excerpt, Failure, FieldFault, Parsed, Place, TraceError, UnknownUnit};
 use super::format::{Built, Carries, Entry, Head, Writing};
 use super::options::{ColumnMap, ColumnRef, LengthUnit, OpCodes};
@@ -101,8 +102,14 @@ fn build(input: &mut Input, options: &TraceOptions) -> Built {
     if let Some((meaning, columns)) = duplicate_meaning(map, &names_of(&first)) {
         return Err(Box::new(TraceError::TwoColumns { file, place: Place::Line(1), meaning, columns }));
     }
-    let (columns, has_header) = Columns::resolve(map, &first, sector_bytes, options.ignore_times)
-        .map_err(|unresolved| unresolved.error(file, Place::Line(1)))?;
+    let (columns, has_header) = match Columns::resolve(map, &first, sector_bytes, options.ignore_times) {
+        Ok(found) => found,
+        Err(unresolved) => {
+            let head = Head::with_lines(input.peek(LONGEST_LINE_BYTES)?, usize::MAX);
+            let suggestion = suggest(map, &head, options).unwrap_or_default();
+            return Err(unresolved.error(file, Place::Line(1), suggestion));
+        }
+    };
     if has_header {
         pass_line(input)?;
     }
@@ -133,7 +140,7 @@ fn duplicate_meaning(map: &ColumnMap, names: &[String]) -> Option<(&'static str,
 }
 
 /// The cells of a header.
-fn names_of(header: &[u8]) -> Vec<String> {
+pub(super) fn names_of(header: &[u8]) -> Vec<String> {
     cells(header, separator(header)).map(|cell| String::from_utf8_lossy(cell).into_owned()).collect()
 }
 
@@ -170,7 +177,7 @@ pub(super) fn pass_header(input: &mut Input, separator: u8) -> Result<(), Box<Tr
 }
 
 /// Returns true if no cell of a line begins with a digit.
-fn is_header(line: &[u8], separator: u8) -> bool {
+pub(super) fn is_header(line: &[u8], separator: u8) -> bool {
     !line.is_empty() && !cells(line, separator).any(|cell| cell.first().is_some_and(u8::is_ascii_digit))
 }
 
@@ -185,7 +192,7 @@ pub(super) enum CellCount {
 
 /// The reason why the columns of a CSV trace cannot be resolved.
 #[derive(Debug)]
-enum Unresolved {
+pub(super) enum Unresolved {
     /// These columns do not name their unit, and no option gives it.
     UnknownUnits(Vec<UnknownUnit>),
     /// Anything else, in words.
@@ -194,10 +201,10 @@ enum Unresolved {
 
 impl Unresolved {
     /// The same as an error of a trace whose columns are named at a place.
-    fn error(self, file: String, place: Place) -> Box<TraceError> {
+    fn error(self, file: String, place: Place, suggestion: Suggestion) -> Box<TraceError> {
         Box::new(match self {
-            Self::UnknownUnits(columns) => TraceError::UnknownUnits { file, place, columns },
-            Self::Problem(problem) => TraceError::Option { file, place, option: "columns", problem },
+            Self::UnknownUnits(columns) => TraceError::UnknownUnits { file, place, columns, suggestion },
+            Self::Problem(problem) => TraceError::Columns { file, place, problem, suggestion },
         })
     }
 }
@@ -208,6 +215,38 @@ struct Names {
     /// False if the first line of a file is a record, whose cells are then the `names`.
     is_header: bool,
     separator: u8,
+}
+
+/// Index of the column of each meaning, where it is known.
+pub(super) struct Found {
+    pub time: Option<usize>,
+    pub device: Option<usize>,
+    pub offset: Option<usize>,
+    pub length: Option<usize>,
+    pub op: Option<usize>,
+}
+
+impl Found {
+    /// Returns true if a column has a meaning.
+    pub(super) fn has(&self, index: usize) -> bool {
+        [self.time, self.device, self.offset, self.length, self.op].contains(&Some(index))
+    }
+
+    /// Finds each column as the map says, and otherwise by its name if the names are those of a header.
+    pub(super) fn of(map: &ColumnMap, names: &[String], has_header: bool) -> Result<Self, Unresolved> {
+        let mapped = |column: &Option<ColumnRef>| column.as_ref().map(|column| locate(column, names)).transpose();
+        let find =
+            |is_wanted: &dyn Fn(&str) -> bool| names.iter().position(|name| is_wanted(name)).filter(|_| has_header);
+        let named = |known: &[&str]| find(&|name| known.contains(&name.to_lowercase().as_str()));
+        let timed = || find(&|name| unit_behind(name, &TIME_NAMES).is_some());
+        Ok(Self {
+            time: mapped(&map.time)?.or_else(timed).or_else(|| named(&TIME_NAMES)),
+            device: mapped(&map.device)?.or_else(|| named(&DEVICE_NAMES)),
+            offset: mapped(&map.offset)?.or_else(|| named(&OFFSET_NAMES)),
+            length: mapped(&map.length)?.or_else(|| named(&LENGTH_NAMES)),
+            op: mapped(&map.op)?.or_else(|| named(&OP_NAMES)),
+        })
+    }
 }
 
 /// The columns of a CSV trace, by what they hold.
@@ -237,7 +276,7 @@ pub(super) struct Columns {
 impl Columns {
     /// Finds each column as the map says, and otherwise by its name in the header. Returns the columns, and whether the
     /// first line is a header. With `ignore_times` a trace needs no column of times.
-    fn resolve(
+    pub(super) fn resolve(
         map: &ColumnMap,
         first: &[u8],
         sector_bytes: u32,
@@ -265,7 +304,7 @@ impl Columns {
         let names = Names { names, is_header: true, separator: b',' };
         let sector_bytes = options.sector_bytes.unwrap_or(DEFAULT_SECTOR_BYTES);
         Self::named(map, &names, sector_bytes, options.ignore_times)
-            .map_err(|unresolved| unresolved.error(file.to_owned(), Place::Names))
+            .map_err(|unresolved| unresolved.error(file.to_owned(), Place::Names, Suggestion::new()))
     }
 
     /// Indices of the columns that are read of a table with these names, whatever their units.
@@ -286,27 +325,21 @@ impl Columns {
     /// Finds each column as the map says, and otherwise by its name; see [`Columns::resolve`].
     fn named(map: &ColumnMap, names: &Names, sector_bytes: u32, ignore_times: bool) -> Result<Self, Unresolved> {
         let &Names { ref names, is_header: has_header, separator } = names;
-        let mapped = |column: &Option<ColumnRef>| column.as_ref().map(|column| locate(column, names)).transpose();
-        let find =
-            |is_wanted: &dyn Fn(&str) -> bool| names.iter().position(|name| is_wanted(name)).filter(|_| has_header);
-        let named = |known: &[&str]| find(&|name| known.contains(&name.to_lowercase().as_str()));
-        let timed = |stems: &[&str]| find(&|name| unit_behind(name, stems).is_some());
+        let found = Found::of(map, names, has_header)?;
         let required = |found: Option<usize>, key: &str, example: &str| {
             found.ok_or_else(|| Unresolved::Problem(missing_column(has_header, key, example)))
         };
         let mut unknown = Vec::new();
         let header_name = |column: usize| has_header.then(|| names[column].as_str());
 
-        let time = match mapped(&map.time)?.or_else(|| timed(&TIME_NAMES)).or_else(|| named(&TIME_NAMES)) {
-            _ if ignore_times => None,
-            found => Some(required(found, "time", "t_ns or timestamp_us")?),
-        };
+        let time =
+            if ignore_times { None } else { Some(required(found.time, "time", "t_ns or timestamp_us")?) };
         let time = time.map(|column| {
             let unit = map.time_unit.or_else(|| header_name(column).and_then(unit_of_time));
             (column, unit.unwrap_or_else(|| note(&mut unknown, "time_unit", names, column, TimeUnit::Ns)))
         });
-        let offset = required(mapped(&map.offset)?.or_else(|| named(&OFFSET_NAMES)), "offset", "offset_bytes or lbn")?;
-        let length = required(mapped(&map.length)?.or_else(|| named(&LENGTH_NAMES)), "bytes", "bytes or blocks")?;
+        let offset = required(found.offset, "offset", "offset_bytes or lbn")?;
+        let length = required(found.length, "bytes", "bytes or blocks")?;
         let offset_unit =
             map.offset_unit.or_else(|| match (map.length_unit, header_name(offset).map(unit_of_length)) {
                 (_, Some(NamedLengthUnit::Stated(unit))) => Some(unit),
@@ -324,20 +357,20 @@ impl Columns {
             offset_unit.unwrap_or_else(|| note(&mut unknown, "offset_unit", names, offset, LengthUnit::Bytes));
         let length_unit =
             length_unit.unwrap_or_else(|| note(&mut unknown, "length_unit", names, length, LengthUnit::Bytes));
-        let response =
-            timed(&RESPONSE_NAMES).and_then(|column| unit_of_time(&names[column]).map(|unit| (column, unit)));
+        let response = names.iter().position(|name| has_header && unit_behind(name, &RESPONSE_NAMES).is_some());
+        let response = response.and_then(|column| unit_of_time(&names[column]).map(|unit| (column, unit)));
         let columns = Self {
             separator,
             count: CellCount::Exactly(names.len()),
             shape: "as in the first line",
             time,
             response,
-            device: mapped(&map.device)?.or_else(|| named(&DEVICE_NAMES)),
+            device: found.device,
             offset,
             offset_unit,
             length,
             length_unit,
-            op: required(mapped(&map.op)?.or_else(|| named(&OP_NAMES)), "op", "op")?,
+            op: required(found.op, "op", "op")?,
             op_codes: map.op_codes.clone(),
             may_flush: map.op_codes.is_none(),
             sector_bytes,
@@ -472,7 +505,7 @@ fn missing_column(has_header: bool, key: &str, example: &str) -> String {
 }
 
 /// The words of a column's name, in lower case: `TimestampMs`, `timestamp_ms` and `timestamp (ms)` give the same two.
-fn words_of_name(name: &str) -> Vec<String> {
+pub(super) fn words_of_name(name: &str) -> Vec<String> {
     let letters: Vec<char> = name.chars().collect();
     let mut words = vec![String::new()];
     for (index, &letter) in letters.iter().enumerate() {
@@ -568,6 +601,17 @@ impl LineParser for Columns {
         self.response.is_some()
     }
 
+    fn units(&self) -> Option<String> {
+        Some(match (self.time, self.offset_unit == self.length_unit) {
+            (Some((_, unit)), true) => format!("times in {unit}, addresses in {}", self.offset_unit),
+            (None, true) => format!("addresses in {}", self.offset_unit),
+            (Some((_, unit)), false) => {
+                format!("times in {unit}, offsets in {}, lengths in {}", self.offset_unit, self.length_unit)
+            }
+            (None, false) => format!("offsets in {}, lengths in {}", self.offset_unit, self.length_unit),
+        })
+    }
+
     fn sector_bytes(&self) -> u32 {
         self.sector_bytes
     }
@@ -585,7 +629,7 @@ fn unit_behind(name: &str, stems: &[&str]) -> Option<TimeUnit> {
 }
 
 /// Returns the separator of the cells of a line: the most frequent of comma, semicolon and tab, or blanks if it has none.
-fn separator(line: &[u8]) -> u8 {
+pub(super) fn separator(line: &[u8]) -> u8 {
     let count = |wanted: u8| line.iter().filter(|&&byte| byte == wanted).count();
     // `max_by_key` returns the last of several maxima: a blank only where the others do not occur.
     let separators = [b'\t', b';', b','];

@@ -34,6 +34,8 @@ pub(super) const ENTRY: Entry = Entry {
 enum DisksimAscii {}
 
 impl SectorLine for DisksimAscii {
+    const UNITS: &'static str = "times in ms, addresses in sectors";
+
     #[inline]
     fn request(line: &[u8], sector_bytes: u32) -> Parsed<TraceRecord> {
         let [time, devno, blkno, blocks, flags] = exact_words(line, "time_ms devno blkno blocks flags")?;

@@ -28,6 +28,7 @@ enum DisksimValidate {}
 
 impl SectorLine for DisksimValidate {
     const HAS_TIMES: bool = false;
+    const UNITS: &'static str = "times in us, addresses in sectors";
 
     #[inline]
     fn request(line: &[u8], sector_bytes: u32) -> Parsed<TraceRecord> {

@@ -92,6 +92,19 @@ pub enum TraceError {
         place: Place,
         /// The columns, at least one.
         columns: Vec<UnknownUnit>,
+        /// Settings with which the first lines can be read: keys and values; empty without a good guess.
+        suggestion: Vec<(&'static str, String)>,
+    },
+    /// Columns of a CSV trace of which it is not known what they hold, or that are not there.
+    Columns {
+        /// The trace's name.
+        file: String,
+        /// The place of the names.
+        place: Place,
+        /// The problem and the remedy.
+        problem: String,
+        /// Settings with which the first lines can be read: keys and values; empty without a good guess.
+        suggestion: Vec<(&'static str, String)>,
     },
     /// A trace without any request.
     Empty(EmptyTrace),
@@ -130,7 +143,9 @@ impl TraceError {
             Self::Archive { .. } | Self::UnknownContent(_) => Some(Place::Byte(0)),
             Self::Empty(empty) => Some(empty.place),
             Self::BadRecord(bad) => Some(bad.place),
-            Self::TwoColumns { place, .. } | Self::UnknownUnits { place, .. } => Some(*place),
+            Self::TwoColumns { place, .. } | Self::UnknownUnits { place, .. } | Self::Columns { place, .. } => {
+                Some(*place)
+            }
             Self::BytesOrSectors { .. } => Some(Place::Line(1)),
             Self::Inexpressible { .. } => None,
         }
@@ -179,16 +194,21 @@ impl TraceError {
                     "the header names two columns of the {meaning}, {one} and {other}: say which is meant, with "
                 ))
                 .option("columns"),
-            Self::UnknownUnits { file, place, columns } => {
+            Self::UnknownUnits { file, place, columns, suggestion } => {
                 let fault = Fault::new(Kind::Missing).in_file(file.as_str()).located(*place);
-                columns.iter().enumerate().fold(fault, |fault, (index, UnknownUnit { key, column })| {
+                let fault = columns.iter().enumerate().fold(fault, |fault, (index, UnknownUnit { key, column })| {
                     let units = if *key == "time_unit" { "s, ms, us, ns or filetime" } else { "bytes or sectors" };
                     let separator = if index > 0 { "; " } else { "" };
                     fault
                         .says(format!("{separator}column {column} does not name its unit: give "))
                         .option(format!("columns.{key}"))
                         .says(format!(" ({units})"))
-                })
+                });
+                suggested(fault, suggestion)
+            }
+            Self::Columns { file, place, problem, suggestion } => {
+                let fault = Fault::at(Kind::Conflict, "columns").in_file(file.as_str()).located(*place);
+                suggested(fault.says(format!(": {problem}")), suggestion)
             }
             Self::Empty(empty) => empty.fault(),
             Self::BadRecord(bad) => bad.fault(),
@@ -243,6 +263,8 @@ pub struct UnknownContent {
     pub nearest: Option<Nearest>,
     /// True if the first line has several cells, as a CSV trace has.
     pub is_table: bool,
+    /// Settings with which its first lines can be read as CSV: keys and values.
+    pub columns: Vec<(&'static str, String)>,
 }
 
 /// The result of reading a trace that no format recognises in the format nearest to it.
@@ -273,6 +295,11 @@ impl UnknownContent {
                 .says(format!(" {} and ", format.name()))
                 .option("skip_bad")
                 .says(format!(" {bad}{known}"));
+        }
+        if !self.columns.is_empty() {
+            let fault = fault.says("; as a table it can be read with ");
+            return with_settings(fault, &self.columns)
+                .says(format!("; check that columns and units are right{known}"));
         }
         if self.is_table {
             return fault
@@ -336,6 +363,21 @@ impl EmptyTrace {
             (None, other) => fault.says(format!(", but {}, such as discards", counted(other, "other record"))),
         }
     }
+}
+
+/// Appends settings to a message, with commas between them.
+fn with_settings(fault: Fault, settings: &[(&'static str, String)]) -> Fault {
+    settings.iter().enumerate().fold(fault, |fault, (index, (key, value))| {
+        fault.says(if index > 0 { ", " } else { "" }).set(*key, value.as_str())
+    })
+}
+
+/// Appends settings that were guessed to a message.
+fn suggested(fault: Fault, settings: &[(&'static str, String)]) -> Fault {
+    if settings.is_empty() {
+        return fault;
+    }
+    with_settings(fault.says("; the first lines can be read with "), settings).says(": check that this is right")
 }
 
 /// A number of things, and their name in the singular or plural.

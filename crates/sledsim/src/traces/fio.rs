@@ -104,6 +104,14 @@ impl LineParser for Fio {
     fn has_times(&self) -> bool {
         self.has_times
     }
+
+    fn units(&self) -> Option<String> {
+        Some(if self.has_times {
+            format!("times in {}, addresses in bytes", self.unit)
+        } else {
+            "addresses in bytes".to_owned()
+        })
+    }
 }
 
 #[cfg(test)]

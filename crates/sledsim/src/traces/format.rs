@@ -5,8 +5,9 @@ use std::io;
 use std::str::FromStr;
 
 use super::blkparse;
+use super::column_guess::suggest;
 use super::error::{TraceError, UnknownContent};
-use super::options::TraceOptions;
+use super::options::{ColumnMap, TraceOptions};
 use super::source::{Input, LONGEST_LINE_BYTES};
 use super::text::LineParser;
 use super::{RecordParser, Step, TraceFormat, TraceRecord, DEFAULT_SECTOR_BYTES};
@@ -204,6 +205,7 @@ impl TraceFormat {
                 candidate,
                 nearest: None,
                 is_table: head.lines.first().is_some_and(|line| is_table_row(line)),
+                columns: suggest(&ColumnMap::default(), &all_lines, options).unwrap_or_default(),
             })));
         };
         let mut by = match score {
@@ -275,7 +277,7 @@ impl<'a> Head<'a> {
     }
 
     /// As [`Head::of`], with up to so many lines.
-    fn with_lines(bytes: &'a [u8], most: usize) -> Self {
+    pub fn with_lines(bytes: &'a [u8], most: usize) -> Self {
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let complete = if bytes.len() < LONGEST_LINE_BYTES {
             text

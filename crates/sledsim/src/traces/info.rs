@@ -22,6 +22,8 @@ pub struct TraceInfo {
     pub format_detected_by: String,
     /// True if records have arrival times.
     pub has_times: bool,
+    /// The units of its times and addresses; `None` where the format's description states them.
+    pub units: Option<String>,
     /// Bytes in a sector of this trace.
     pub sector_bytes: u32,
     /// Requests: reads, writes and flushes.
@@ -248,6 +250,7 @@ impl Totals {
             format: TraceFormat::name(reader.format()),
             format_detected_by: reader.detected_by().to_owned(),
             has_times: reader.has_times(),
+            units: reader.units(),
             sector_bytes: reader.sector_bytes(),
             records,
             reads: self.reads.requests,

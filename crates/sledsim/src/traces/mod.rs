@@ -26,6 +26,7 @@
 //! Add a file with a parser and an `ENTRY`, and a line to the list below. Detection, error handling, information and the
 //! contract tests find it from there.
 
+mod column_guess;
 mod error;
 mod format;
 mod info;
@@ -180,6 +181,12 @@ trait RecordParser: Send {
     /// Returns true if its records have recorded response times.
     fn has_responses(&self) -> bool {
         false
+    }
+
+    /// The units of its times and addresses: `times in ms, addresses in sectors`. `None` if the format has only one, which its
+    /// description states.
+    fn units(&self) -> Option<String> {
+        None
     }
 
     /// The records so far that are no requests, where more is known about them than their number.

@@ -41,6 +41,8 @@ fn is_plausible(line: &[u8]) -> bool {
 enum Mqsim {}
 
 impl SectorLine for Mqsim {
+    const UNITS: &'static str = "times in ns, addresses in sectors";
+
     #[inline]
     fn request(line: &[u8], sector_bytes: u32) -> Parsed<TraceRecord> {
         let [time, device, lba, sectors, kind] = exact_words(line, "time_ns device lba sectors type")?;

@@ -61,6 +61,10 @@ impl LineParser for Msr {
         let device = self.hosts.number("host", host)? * DISKS + disk;
         Ok(Step::Request(TraceRecord::new(time_ns, device, offset_bytes, bytes, op)))
     }
+
+    fn units(&self) -> Option<String> {
+        Some("times in ticks of 100 ns, addresses in bytes".to_owned())
+    }
 }
 
 /// Returns true for the number of a record: `899`, or with the trace's name before it, `hm_0.csv_899`.

@@ -107,6 +107,15 @@ pub enum LengthUnit {
     Sectors,
 }
 
+impl fmt::Display for LengthUnit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Bytes => "bytes",
+            Self::Sectors => "sectors",
+        })
+    }
+}
+
 impl FromStr for LengthUnit {
     type Err = Fault;
 

@@ -228,7 +228,10 @@ impl TraceReader {
                     format!("the trace is a table, not one of format {format}: leave it out"),
                 ));
             }
-            (Some(TraceFormat::Csv) | None, Some(_)) => TraceFormat::Csv,
+            (Some(TraceFormat::Csv) | None, Some(_)) => {
+                "the columns given".clone_into(&mut detected_by);
+                TraceFormat::Csv
+            }
             (Some(format), None) => format,
             (Some(format), Some(_)) => {
                 let problem = format!("has a meaning for format csv only, and the format given is {format}");
@@ -313,6 +316,14 @@ impl TraceReader {
     #[must_use]
     pub fn has_times(&self) -> bool {
         self.parser.has_times()
+    }
+
+    /// The units of its times and addresses: `times in ms, addresses in sectors of 512 bytes`. `None` if the format has only
+    /// one unit of each, which its description states.
+    #[must_use]
+    pub fn units(&self) -> Option<String> {
+        let sectors = format!("sectors of {} bytes", self.sector_bytes());
+        self.parser.units().map(|units| units.replace("sectors", &sectors))
     }
 
     /// Returns true if its records have the response times that were recorded.

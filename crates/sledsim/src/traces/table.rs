@@ -10,7 +10,7 @@ use super::csv::{Columns, Row};
 use super::error::{Failure, Parsed};
 use super::format::Built;
 use super::source::Input;
-use super::text::{time_ns, unsigned, unsigned32, TimeUnit};
+use super::text::{time_ns, unsigned, unsigned32, LineParser, TimeUnit};
 use super::{ColumnMap, RecordParser, Step, TraceError, TraceOptions};
 use crate::convert::{to_usize, trunc_to_u64};
 use crate::fault::{Fault, Kind};
@@ -208,6 +208,10 @@ impl RecordParser for TableParser {
 
     fn has_times(&self) -> bool {
         self.columns.time.is_some()
+    }
+
+    fn units(&self) -> Option<String> {
+        self.columns.units()
     }
 
     fn has_responses(&self) -> bool {

@@ -1,6 +1,7 @@
 //! Parsing shared by text formats: splitting lines, and reading numbers, times and operations.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::marker::PhantomData;
 
 use schemars::JsonSchema;
@@ -34,6 +35,11 @@ pub(super) trait LineParser: Send {
         false
     }
 
+    /// As [`RecordParser::units`].
+    fn units(&self) -> Option<String> {
+        None
+    }
+
     /// As [`RecordParser::describe_others`].
     fn describe_others(&self) -> Option<Others> {
         None
@@ -47,6 +53,8 @@ pub(super) struct Lines<P>(pub P);
 pub(super) trait SectorLine: Send + 'static {
     /// True if its records have times.
     const HAS_TIMES: bool = true;
+    /// As [`RecordParser::units`].
+    const UNITS: &'static str;
 
     /// Parses a line.
     fn request(line: &[u8], sector_bytes: u32) -> Parsed<TraceRecord>;
@@ -83,6 +91,10 @@ impl<F: SectorLine> LineParser for SectorLines<F> {
 
     fn has_times(&self) -> bool {
         F::HAS_TIMES
+    }
+
+    fn units(&self) -> Option<String> {
+        Some(F::UNITS.to_owned())
     }
 }
 
@@ -134,6 +146,10 @@ impl<P: LineParser> RecordParser for Lines<P> {
 
     fn has_responses(&self) -> bool {
         self.0.has_responses()
+    }
+
+    fn units(&self) -> Option<String> {
+        self.0.units()
     }
 
     fn describe_others(&self) -> Option<Others> {
@@ -273,6 +289,18 @@ impl TimeUnit {
             Self::Ms => "a non-negative time in ms, below 584 years",
             Self::S => "a non-negative time in s, below 584 years",
         }
+    }
+}
+
+impl fmt::Display for TimeUnit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ns => "ns",
+            Self::Filetime => "ticks of 100 ns",
+            Self::Us => "us",
+            Self::Ms => "ms",
+            Self::S => "s",
+        })
     }
 }
 

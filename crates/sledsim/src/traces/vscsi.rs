@@ -96,6 +96,10 @@ impl RecordParser for Vscsi {
         self.sector_bytes
     }
 
+    fn units(&self) -> Option<String> {
+        Some("times in us, addresses in sectors".to_owned())
+    }
+
     fn has_times(&self) -> bool {
         true
     }

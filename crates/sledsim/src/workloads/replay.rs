@@ -471,7 +471,12 @@ impl Workload for Replay {
             ReplayMode::Closed => "closed",
             ReplayMode::Outstanding => "outstanding",
         };
-        Some(Replayed { format: reader.format().name(), detected_by: reader.detected_by().to_owned(), mode })
+        Some(Replayed {
+            format: reader.format().name(),
+            detected_by: reader.detected_by().to_owned(),
+            units: reader.units(),
+            mode,
+        })
     }
 
     fn skipped(&self) -> u64 {

@@ -136,24 +136,27 @@ impl Journal {
 
     /// The next entry without claims that matches `can_write`, from where the last search ended.
     fn next(&mut self, can_write: impl Fn(&Entry) -> bool) -> Option<u32> {
-        let can_write = |at: &u32| self.entries[*at as usize].as_ref().is_some_and(&can_write);
-        let found = self.unclaimed_in(self.next_search, u32::MAX).find(can_write);
-        let found = found.or_else(|| self.unclaimed_in(0, self.next_search).find(can_write))?;
-        self.next_search = found + 1;
-        Some(found)
-    }
-
-    /// The entries without claims from `from` up to but not including `to`.
-    fn unclaimed_in(&self, from: u32, to: u32) -> impl Iterator<Item = u32> + '_ {
-        let words = self.unclaimed.iter().enumerate().skip(from as usize / 64);
-        let all = words.flat_map(|(index, &word)| {
-            let bits = std::iter::successors((word != 0).then_some(word), |&rest| {
-                let rest = rest & (rest - 1);
-                (rest != 0).then_some(rest)
-            });
-            bits.map(move |rest| to_u32(index) * 64 + rest.trailing_zeros())
-        });
-        all.skip_while(move |&at| at < from).take_while(move |&at| at < to)
+        let words = to_u32(self.unclaimed.len());
+        let before = !(u64::MAX << (self.next_search % 64));
+        // The word in which the search begins comes twice: first its entries from there on, at the end those before.
+        for step in 0..=words {
+            let word = (self.next_search / 64 + step) % words.max(1);
+            let mut bits = *self.unclaimed.get(word as usize)?;
+            if step == 0 {
+                bits &= !before;
+            } else if step == words {
+                bits &= before;
+            }
+            while bits != 0 {
+                let index = word * 64 + bits.trailing_zeros();
+                if self.entries[index as usize].as_ref().is_some_and(&can_write) {
+                    self.next_search = index + 1;
+                    return Some(index);
+                }
+                bits &= bits - 1;
+            }
+        }
+        None
     }
 
     /// Writes headers to MEMS while the journal is nearly full.

@@ -515,8 +515,11 @@ impl ValidBits {
 }
 
 fn set_bits(words: &mut [u64], run: Run) {
-    for bit in run.first..run.end() {
-        words[bit as usize / 64] |= 1 << (bit % 64);
+    let mut at = run.first;
+    while at < run.end() {
+        let bits = (64 - at % 64).min(run.end() - at);
+        words[at as usize / 64] |= u64::MAX >> (64 - bits) << (at % 64);
+        at += bits;
     }
 }
 

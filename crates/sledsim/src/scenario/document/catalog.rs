@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::document::{self, ChainWords, ReadText};
 use super::entry::{Entry, Subject};
+use super::entry_cache::{EntryCache, Key};
 use super::expand::DRAWING;
 use super::node::{Content, Node, Source, SourceKind};
 use super::notation::Notation;
@@ -35,6 +36,7 @@ pub struct Catalog {
     built_in: &'static [BuiltIn],
     loader: Option<Arc<dyn PluginLoader>>,
     kinds: &'static [ComponentKind],
+    cache: EntryCache,
 }
 
 impl Catalog {
@@ -62,6 +64,12 @@ impl Catalog {
         Self { built_in, ..self }
     }
 
+    /// Shares the entries that other catalogues have read.
+    #[must_use]
+    pub fn with_cache(self, cache: EntryCache) -> Self {
+        Self { cache, ..self }
+    }
+
     /// Returns the loader of plugins.
     pub(in crate::scenario) fn loader(&self) -> Option<&dyn PluginLoader> {
         self.loader.as_deref()
@@ -77,13 +85,22 @@ impl Catalog {
     /// # Errors
     /// There is none, or the faults of its file and of the bases.
     pub fn entry(&self, subject: Subject, name: &str, base: &Path) -> Result<Entry, Faults> {
+        let key = (!is_file(name)).then(|| Key { subject, name: name.to_owned(), folders: self.folders.clone() });
+        if let Some(entry) = key.as_ref().and_then(|key| self.cache.get(key)) {
+            return Ok(entry);
+        }
         let first = self.open(subject, name, base)?;
         let folder = first.path.as_deref().and_then(Path::parent).unwrap_or(base).to_owned();
         let word = subject.word();
         let [named, text] = [format!("a {word} or its file"), format!("a {word}")];
         let words = ChainWords { base: &named, text: &text };
         let chain = document::chain(first, &folder, &words, &|name, from| self.open(subject, name, from))?;
-        Entry::of(subject, chain)
+        let files: Option<Vec<PathBuf>> = chain.iter().map(|text| text.path.clone()).collect();
+        let entry = Entry::of(subject, chain)?;
+        if let (Some(key), Some(files)) = (key, files) {
+            self.cache.insert(key, &entry, files);
+        }
+        Ok(entry)
     }
 
     /// Reads the file of a name or a path, without its bases.

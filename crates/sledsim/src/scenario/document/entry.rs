@@ -22,7 +22,7 @@ const FACTS: [&str; 5] = ["unit", "source", "where", "note", "alternatives"];
 const KINDS: [&str; 3] = ["published", "derived", "assumed"];
 
 /// The subject of an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Subject {
     /// A device.
     Device,

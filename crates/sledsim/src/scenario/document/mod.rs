@@ -8,6 +8,7 @@ pub(super) mod commented;
 pub(super) mod document;
 pub(super) mod draft;
 pub(super) mod entry;
+pub(super) mod entry_cache;
 pub(super) mod expand;
 pub(super) mod node;
 pub(super) mod notation;

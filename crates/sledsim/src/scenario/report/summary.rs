@@ -103,13 +103,16 @@ pub struct ReplayReport {
     pub format: String,
     /// The evidence for the format: the number of first lines that fit it, or that it was given.
     pub detected_by: String,
+    /// The units of times and addresses in the trace: `times in ms, addresses in sectors of 512 bytes`; `null` where the
+    /// format's description states them.
+    pub units: Option<String>,
     /// The replay mode in use: `open`, `closed` or `outstanding`.
     pub mode: String,
 }
 
 impl From<Replayed> for ReplayReport {
-    fn from(Replayed { format, detected_by, mode }: Replayed) -> Self {
-        Self { format: format.to_owned(), detected_by, mode: mode.to_owned() }
+    fn from(Replayed { format, detected_by, units, mode }: Replayed) -> Self {
+        Self { format: format.to_owned(), detected_by, units, mode: mode.to_owned() }
     }
 }
 
