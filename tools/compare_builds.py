@@ -8,7 +8,8 @@ is driven by its command line, in the checkout that its package lies in, with th
 - the examples: scenarios with their logs and time lines, sweeps, searches, enclosures, and what the scripts print;
 - every claim of the papers, from a quick run;
 - commands that print numbers: devices, seeks, traces, imports, costs, tests of roles;
-- 200 random scenarios (``tools/random_scenarios.py``) with their logs.
+- 200 random scenarios (``tools/random_scenarios.py``) with their logs; they use the schedulers of the environment that
+  runs this tool.
 
 What OLD says is kept in FOLDER and not computed again; ``--old-only`` computes that alone. Exit status 1: something
 differs that ``EXPECTED`` does not explain, or could not be run. Traces and drives come from the folder that

@@ -11,6 +11,7 @@ use sledsim::fault::Kind;
 use sledsim::limits::PARTS_UNDER_WAY;
 use sledsim::request::{Op, Request};
 use sledsim::scenario::{self, Keep, RunError, RunOutput, Scenario, Session};
+use sledsim::schedulers::POLICIES;
 use sledsim::time::{s_to_ns, Time};
 use sledsim::workloads::{Fit, ReplayMode, TraceSpec, WorkloadSpec};
 use sledsim_testing::scenarios::{poisson, resolve_in, resolved};
@@ -21,9 +22,10 @@ const KEEP: Keep = Keep { log: true, timeline: None, check: true };
 /// Returns scenarios of `tools/random_scenarios.py` without power cuts, which sessions do not support.
 pub(crate) fn random_scenarios(count: usize) -> Vec<Scenario> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let schedulers = POLICIES.map(|policy| policy.name);
     let make = format!(
         "import json, sys; sys.path.insert(0, 'tools'); from random_scenarios import Factory\n\
-         for number in range({count}): print(json.dumps(Factory(number).scenario()))"
+         for number in range({count}): print(json.dumps(Factory(number, {schedulers:?}).scenario()))"
     );
     let made =
         Command::new("python3").args(["-c", &make]).current_dir(&root).output().expect("python3 makes scenarios");

@@ -4,6 +4,7 @@ use serde_json::{json, Value};
 use sledsim::fault::Kind;
 use sledsim::plugin::{Factory, Role};
 use sledsim::scenario::Resolved;
+use sledsim::schedulers::POLICIES;
 
 use super::support::{plugin, with_loader, Case, TestLoader};
 use sledsim_testing::scenarios::catalog;
@@ -98,7 +99,7 @@ fn a_reimplemented_mechanism_gives_the_same_results() {
         {"name": "ready", "power_w": 1.0},
         {"name": "off", "power_w": 0.1, "after_s": 0.001, "wake_ms": 2.5, "wake_w": 4.0},
     ]});
-    for scheduler in ["fcfs", "clook", "sptf", "asptf", "sdf", "zsptf"] {
+    for scheduler in POLICIES.map(|policy| policy.name) {
         for (spin_down, power) in [(Value::Null, Value::Null), (json!("immediate"), power.clone())] {
             let mut case = Case::of(Role::Mechanism, plugin(json!({"power": power})));
             case.system["scheduler"] = scheduler.into();
