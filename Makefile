@@ -42,6 +42,13 @@ test: $(STAMPS)/extension $(STAMPS)/dev
 test-all: $(STAMPS)/release $(STAMPS)/dev
 	CARGO="$(CARGO)" BIN="$(BIN)" tools/run-tests
 
+#: make test-versions     some tests with the lowest versions of the dependencies (OTHER=python3.13 PINS=requirements/dev.txt: with that Python)
+.PHONY: test-versions
+PINS ?= requirements/lowest.txt
+OTHER ?= $(BIN)/python
+test-versions: $(STAMPS)/extension $(STAMPS)/dev
+	BIN="$(BIN)" tools/test-versions $(PINS) $(OTHER)
+
 #: make fuzz              fuzz all readers for an hour and save failing cases (SECONDS=3600 SEED=1 WORKERS=2)
 .PHONY: fuzz
 SECONDS ?= 3600
@@ -49,6 +56,15 @@ SEED ?= 1
 WORKERS ?= 2
 fuzz: $(STAMPS)/extension $(STAMPS)/dev
 	$(BIN)/python tools/fuzz.py --seconds $(SECONDS) --seed $(SEED) --workers $(WORKERS)
+
+#: make mutants           change a share of the core's operators and results, and list the changes that no test notices (hours)
+.PHONY: mutants
+# Every 400th change from the one of this number on: MUTANTS=0/1 tries all, which takes weeks.
+MUTANTS ?= 0/400
+mutants: export PROPTEST_RNG_SEED := 1
+mutants: export CARGO_INCREMENTAL := 1
+mutants:
+	$(CARGO) mutants --shard $(MUTANTS) --sharding round-robin --output out
 
 #: make check             formatting, lints and types of both languages; the stub against the built extension
 .PHONY: check check-rust check-python

@@ -136,7 +136,7 @@ def test_continued_search_gives_the_same_result(tmp_path: Path) -> None:
         },
         "parameters": {"device.bit_nm": {"from": 30, "to": 60}, "scheduler": ["fcfs", "sptf"]},
         "objectives": ["response"],
-        "trials": 60,
+        "trials": size(24, 60),
         "batch": 4,
         "seed": 3,
     }

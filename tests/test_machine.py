@@ -311,31 +311,6 @@ def test_the_command_prints_times_and_exit_status(
     assert json.loads(replayed.out)["requests"]["completed"] == 5
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (("g2",), "or give a command after --"),
-        (("g2", "--program", "postmark", "jobs.fio"), "takes no further arguments"),
-        (("g2", "--program", "postmark", "--size", "files"), "expected KEY=N"),
-        (("g2", "--program", "postmark", "--memory-mib", "1"), "--memory-mib"),
-        (("g2", "--program", "postmark", "--file-system", "ffs"), "--file-system"),
-        (("g2", "--program", "postmark", "--device", "g1", "--trace", "t.csv"), "--trace records one run"),
-        (
-            ("g2", "--program", "postmark", "--threads", "2"),
-            "--threads applies to several runs: leave it out, or give --device",
-        ),
-        (("g9", "--program", "postmark"), "g9"),
-    ],
-)
-def test_wrong_commands_are_refused(
-    machine: Path, sledsim_cli: Callable[..., Outcome], words: tuple[str, ...], says: str
-) -> None:
-    done = sledsim_cli("machine", "--machine", machine, *words)
-    assert done.status == 2
-    assert says in done.err
-    assert "Traceback" not in done.err
-
-
 def test_libraries_and_links_are_resolved_like_the_loader(tmp_path: Path) -> None:
     shell = Path("/bin/sh").resolve().read_bytes()
     if shell[:5] != b"\x7fELF\x02":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -170,52 +170,3 @@ def test_lru_caches_have_the_inclusion_property(numbers: range, tmp_path: Path) 
         assert {cache.hits for cache in whole.caches} == {len(pages) - len(set(pages))}, scene.number
         every = sledsim.studies.hit_ratio(path, random_scenarios.REPLACEMENTS, [3, 30])
         assert all(0 <= cache.hits <= len(pages) - len(set(pages)) for cache in every.caches), scene.number
-
-
-@over
-def test_ram_cache_hit_ratio_equals_that_of_the_policy(numbers: range, tmp_path: Path) -> None:
-    """Exact: one at a time, of a line each, a request is a reference."""
-    for scene in scenes(numbers, tmp_path):
-        path, _ = references(scene, 150)
-        policy = random_scenarios.REPLACEMENTS[scene.number % 8]
-        size = scene.random.randint(8, 60)
-        cache = PLAIN_CACHE | {"child": {"kind": "drive", "device": CONSTANT}, "bytes": size * 4096}
-        document = replay(path, cache | {"policy": {"name": policy}}, mode="outstanding", outstanding=1)
-        result = sledsim.run(document, check=True)
-        [below] = [each for each in result["components"] if each["kind"] == "drive"]
-        found = sledsim.studies.hit_ratio(path, policy, size).caches[0].hits
-        assert below["requests"] == 150 - found, (scene.number, policy)
-
-
-@over
-def test_a_mirror_writes_everywhere_and_reads_once(numbers: range, tmp_path: Path) -> None:
-    """Exact: of n copies a write reaches n, and a read one; every member has a request for each write."""
-    for scene in scenes(numbers, tmp_path):
-        count = scene.random.randint(2, 5)
-        read = scene.random.choice(random_scenarios.READS)
-        members = [{"count": count, "system": scene.sound(scene.plain_drive)}]
-        result = sledsim.run(
-            replay(scene.trace(60), {"kind": "mirror", "members": members, "read": read}), log=True, check=True
-        )
-        log = by_number(result)
-        reads, writes = int(log["read"].sum()), int((~log["read"]).sum())
-        below = [each["requests"] for each in result["components"] if each["kind"] == "drive"]
-        assert sum(below) == reads + count * writes, scene.number
-        assert min(below) >= writes, scene.number
-
-
-@over
-def test_parity_accesses_are_read_modify_write(numbers: range, tmp_path: Path) -> None:
-    """Exact: a write within a unit is read-modify-write: for each parity two accesses more than for the data."""
-    for scene in scenes(numbers, tmp_path):
-        kind, parities = scene.random.choice([("raid4", 1), ("raid5", 1), ("raid6", 2)])
-        members = [{"count": scene.random.randint(5, 8), "system": {"kind": "drive", "device": CONSTANT}}]
-        system = {"kind": kind, "members": members, "unit_bytes": 4096, "write": "rmw"}
-        result = sledsim.run(replay(scene.trace(60, blocks=8), system), log=True, check=True)
-        log = by_number(result)
-        reads, writes = int(log["read"].sum()), int((~log["read"]).sum())
-        below = sum(each["requests"] for each in result["components"] if each["kind"] == "drive")
-        assert below == reads + (2 + 2 * parities) * writes, scene.number
-        counts: dict[str, Any] = {each["name"]: each["value"] for each in result["components"][0]["counts"]}
-        assert counts["parity_writes"] == parities * writes, scene.number
-        assert counts["member_reads"] + counts["member_writes"] == below, scene.number

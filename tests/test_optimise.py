@@ -199,51 +199,6 @@ def test_constraint_violations_have_a_size() -> None:
     assert [Objective(each).goal for each in ("capacity", "response")] == ["maximise", "minimise"]
 
 
-BAD: list[tuple[dict[str, Any], str]] = [
-    ({"objectives": ["respnse"]}, r"metric 'respnse'.*did you mean response\?"),
-    (
-        {"objectives": [{"metric": "response", "goal": "maximize"}]},
-        r'objectives\.0\.goal = "maximize" is not known: did you mean "maximise"\?',
-    ),
-    ({"objectives": []}, "objectives is empty: it needs at least one entry"),
-    ({"objectives": ["cost"]}, r"a cost needs \[prices\]"),
-    (
-        {"objectives": ["cost"], "prices": {"mems_per_gib": 1}},
-        r'unknown key prices\.mems_per_gib: did you mean "mems_per_gb"\?',
-    ),
-    (
-        {"objectives": ["cost"], "prices": {"mems_per_gb": -1}},
-        "prices.mems_per_gb = -1 is out of range: expected a number from 0 to 1000000000000000",
-    ),
-    ({"constraints": [{"metric": "energy"}]}, "needs at_most or at_least"),
-    (
-        {"constraints": [{"metric": "energy", "atmost": 1}]},
-        r'unknown key constraints\.0\.atmost: did you mean "at_most"\?',
-    ),
-    (
-        {"parameters": {"device.x_rnge_um": {"from": 1, "to": 2}}},
-        r'unknown key parameters\.device\.x_rnge_um: did you mean "device\.x_range_um"\?',
-    ),
-    ({"parameters": {"device.bit_nm": {"from": -5, "to": 60}}}, r"parameters\.device\.bit_nm = -5 is out of range"),
-    ({"parameters": {"device.bit_nm": {"from": 60, "to": 30}}}, "to = 30 has to be above from = 60"),
-    ({"parameters": {"device.bit_nm": {"from": 30, "to": 60, "count": 3}}}, "a range to search has no count"),
-    ({"parameters": {}}, "has no parameters"),
-    (
-        {"parameters": {"device.bit_nm": [30], "run.seed,system.device.bit_nm": [40]}},
-        r"device\.bit_nm: is repeated",
-    ),
-    ({"sampler": "tpee"}, r'sampler = "tpee" is not known: did you mean "tpe"\?'),
-    ({"trials": 0}, "trials = 0 is out of range: expected a whole number of at least 1"),
-    ({"trails": 7}, r'unknown key trails: did you mean "trials"\?'),
-]
-
-
-@pytest.mark.parametrize(("changed", "message"), BAD, ids=[message[:30] for _, message in BAD])
-def test_errors_name_key_and_remedy(tmp_path: Path, changed: dict[str, Any], message: str) -> None:
-    with pytest.raises(sledsim.SledsimError, match=message):
-        optimise({**TWO_OBJECTIVES, "trials": 2, "constraints": [], **changed}, tmp_path / "store")
-
-
 def write(path: Path, search: dict[str, Any]) -> Path:
     path.write_text(json.dumps(search))
     return path
@@ -307,40 +262,6 @@ def test_searches_without_a_feasible_design_are_reported(tmp_path: Path) -> None
     found = optimise(search, tmp_path / "store")
     assert not found.front
     assert "no design that runs within all constraints, of 2 tried (2 break a constraint)" in str(found)
-
-
-@pytest.mark.parametrize("key", ["prices", "overrides", "parameters"])
-def test_values_in_place_of_tables_are_refused_by_key(key: str) -> None:
-    with pytest.raises(sledsim.SledsimError, match=f"{key} = 3 is of the wrong type: expected a table"):
-        optimise({**TWO_OBJECTIVES, key: 3})
-
-
-def test_all_faults_of_parameters_are_reported(tmp_path: Path) -> None:
-    file = tmp_path / "design.toml"
-    text = """\
-objectives = ["response"]
-scenario.system.device = "g2"
-scenario.workload.arrival = { kind = "poisson", rate_per_s = 500 }
-[parameters]
-"device.bit_nm" = { from = -5, to = 60 }
-"run.requests" = ["many", 10]
-"""
-    file.write_text(text)
-    with pytest.raises(sledsim.SledsimError) as caught:
-        Search.load(file).check()
-    faults = {(fault.path, fault.value, fault.file, fault.line) for fault in caught.value.faults}
-    assert faults == {
-        ("parameters.device.bit_nm", -5, str(file), 5),
-        ("parameters.run.requests", "many", str(file), 6),
-    }
-
-
-def test_unknown_parameters_are_reported_in_the_search_file(tmp_path: Path) -> None:
-    file = tmp_path / "design.json"
-    file.write_text(json.dumps({**TWO_OBJECTIVES, "parameters": {"device.bit_mm": [30]}}))
-    with pytest.raises(sledsim.SledsimError, match=r"unknown key parameters\.device\.bit_mm") as caught:
-        optimise(file, tmp_path / "store")
-    assert (caught.value.file, caught.value.suggestion) == (str(file), "device.bit_nm")
 
 
 def test_designs_of_a_search_are_saved_as_device_files(tmp_path: Path, sledsim_cli: Callable[..., Any]) -> None:

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
-from scipy.linalg import expm
 
 from enclosures import TABLES, enclosure
 from sledsim.reliability import (
@@ -169,21 +168,6 @@ def test_tiny_probabilities_of_stiff_chains_have_correct_digits(name: str) -> No
         assert model.loss_probability(time) == pytest.approx(loss, rel=1e-10, abs=0)
 
 
-def test_probabilities_and_counts_match_scipy_expm() -> None:
-    model = MarkovModel(enclosure(2, "preventive", "1 month", spares_fail=True))
-    generator = model.chain.generator().toarray()
-    # Rows sum to zero but for the rounding of rates of some 4 an hour.
-    assert generator.sum(axis=1) == pytest.approx(np.zeros(len(generator)), abs=1e-15)
-    counts = np.zeros((len(generator), 2))
-    counts[:-1] = np.column_stack([*model.chain.counts_per_h.values()])
-    augmented = np.block([[generator, counts], [np.zeros((2, len(generator) + 2))]])
-    for time_h in [24.0, 8760.0, 43_800.0]:
-        expected = expm(augmented * time_h)[0]
-        # SciPy's is good to some 1e-16 times the norm, which is 2e5 here.
-        assert model.survival(time_h) == pytest.approx(expected[: len(generator) - 1].sum(), rel=1e-9, abs=0)
-        assert [model.repairs(time_h), model.replaced(time_h)] == pytest.approx(expected[-2:], rel=1e-9, abs=1e-11)
-
-
 def test_counts_until_loss_are_the_long_time_limit() -> None:
     model = MarkovModel(enclosure(2, "mandatory", "3 months"))
     late_h = 60 * model.mttf_h
@@ -308,24 +292,6 @@ def test_a_time_alone_and_among_others_gives_the_same(description: Description, 
 
 
 # Errors.
-
-
-@pytest.mark.parametrize(
-    ("transitions", "expected"),
-    [
-        ([("a", "b", -1.0), ("b", LOSS, 1.0)], "rate from 'a' to 'b': expected a number an hour from 0 up (got -1.0)"),
-        ([("a", LOSS, math.nan)], "rate from 'a' to LOSS: expected"),
-        ([("a", "b", 1.0), ("b", "a", 1.0)], "state 'a' has no path to loss"),
-        ([("a", LOSS, 0.0)], "state 'a' has no path to loss"),
-        ([("a", LOSS, 1.0), ("a", "b", 1.0)], "state 'b' has no path to loss"),
-        ([("a", LOSS, 1.0), (LOSS, "a", 1.0)], "lost data does not come back"),
-        ([(i if i else "a", i + 1, 1.0) for i in range(301)] + [(301, LOSS, 1.0)], "more than 300 states"),
-    ],
-)
-def test_invalid_chains_are_refused(transitions: list[Any], expected: str) -> None:
-    with pytest.raises(ReliabilityError) as error:
-        Chain.of("a", transitions)
-    assert expected in str(error.value)
 
 
 def test_figures_without_a_chain_are_refused() -> None:

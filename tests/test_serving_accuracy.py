@@ -10,15 +10,12 @@ import pytest
 
 import serving_accuracy
 from conftest import ROOT, missing
-from serving_accuracy import Measuring, Row, Seen, row_of, served
+from serving_accuracy import Measuring, Seen, served
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a block device is served on Linux")
-
-
-BARE_LATE = "its p99 is 300.1 µs, not 300; that of two bare programs is 350.0 µs"
 
 
 def seen(took_us: list[float], others: float = 0.0, bare_us: list[float] | None = None) -> Seen:
@@ -45,34 +42,6 @@ def test_fio_and_the_server_report_the_same_requests(tmp_path: Path) -> None:
     assert min(found.bare_us) > 2000
     assert many.delivery["reads"] >= many.rate > found.rate
     assert json.loads((tmp_path / "found.json").read_text())["jobs"][0]["error"] == 0
-
-
-def test_error_is_measured_minus_requested_time() -> None:
-    row = row_of(0.5, 2, seen([1000.0, 1010.0, 990.0, 1030.0], 0.25))
-    assert row.fio == (10.0, 10.0, 0.75)
-    assert row.server == (1.0, 2.0, 0.75)
-    # Around the median of 1005 µs: two of 20 off by 5, one by 15, one by 25.
-    assert row.bare == (15.0, 0.75)
-    assert (
-        row.line() == "| 0.5 ms | 2 | 1.0 µs | 2.0 µs | 75.0 % | 10.0 µs | 10.0 µs | 75.0 % | 15.0 µs | 75.0 % | 0.25 |"
-    )
-
-
-@pytest.mark.parametrize(
-    ("access_ms", "dilation", "fio", "beyond"),
-    [
-        (1.0, 1, (20.0, 300.0, 0.0), []),
-        (1.0, 1, (20.1, 300.1, 1.0), ["its median is 20.1 µs, not 20", BARE_LATE]),
-        (1.0, 10, (100.0, 500.0, 0.0), []),
-        (0.3, 10, (31.0, 150.0, 1.0), ["its median is 31.0 µs, not 30"]),
-        (1.0, 30, (900.0, 900.0, 0.99), []),
-        (1.0, 30, (0.0, 0.0, 0.98), ["98.0 % are within 2 %, not 99; of two bare programs' 97.0 %"]),
-    ],
-)
-def test_missed_accuracy_targets_are_reported(
-    access_ms: float, dilation: int, fio: tuple[float, float, float], beyond: list[str]
-) -> None:
-    assert Row(access_ms, dilation, (0.0, 0.0, 1.0), fio, (350.0, 0.97), 0.0).beyond() == beyond
 
 
 def test_error_of_missing_fio_names_its_package(

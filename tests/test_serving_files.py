@@ -114,7 +114,8 @@ def test_images_are_locked_by_one_server(folder: Path) -> None:
         assert client.write(0, b"kept") == 0
         client.close()
         server.end()
-    assert (folder / "disk.img").read_bytes()[:4] == b"kept"
+    with (folder / "disk.img").open("rb") as image:
+        assert image.read(4) == b"kept"
     assert len((folder / "log.csv").read_text().splitlines()) == 3
 
 

@@ -77,7 +77,7 @@ def damaged_files(store: Path) -> list[str | None]:
 def test_no_flipped_bit_and_no_zeroed_block_changes_a_result(store: Path) -> None:
     expected = content(store)
     draw = random.Random(1)
-    positions = size(30, 300)
+    positions = size(20, 300)
     refused = same = 0
     for file in files_of(store):
         before = file.read_bytes()

@@ -21,23 +21,6 @@ if TYPE_CHECKING:
 
     from conftest import Outcome
 
-STATISTICS = """\
-CPU0 (sda):
- Reads Queued:           1,        4KiB\t Writes Queued:           1,        8KiB
- Read Dispatches:        1,        4KiB\t Write Dispatches:        1,        8KiB
-
-Throughput (R/W): 400KiB/s / 800KiB/s
-Events (sda): 6 entries
-Skips: 0 forward (0 -   0.0%)
-"""
-PROGRAMS = """\
-my app (101)
- Reads Queued:           0,        0KiB\t Writes Queued:           1,        8KiB
- Allocation wait:        0        \t Allocation wait:         0
-kworker/0:1 (102, ...)
- Reads Queued:           1,        4KiB\t Writes Queued:           0,        0KiB
-
-"""
 EVENTS = """\
   8,0    0        1     0.000000000   100  Q   R 2048 + 8 [app]
   8,0    0        2     0.000003000   102  D   R 2048 + 8 [kworker/0:1]
@@ -54,42 +37,6 @@ def info_of(sledsim_cli: Callable[..., Outcome], path: Path, *options: str) -> d
     assert done.status == 0, done.err
     found: dict[str, Any] = json.loads(done.out)
     return found
-
-
-def notices(count: int) -> str:
-    """Return the lines that blkparse prints for the files of this number of processors."""
-    return "".join(f"Input file sda.blktrace.{number} added\n" for number in range(count))
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        notices(2) + EVENTS,
-        notices(200) + EVENTS + STATISTICS,
-        EVENTS + notices(32),
-        EVENTS + PROGRAMS + STATISTICS + notices(2),
-        notices(1) + EVENTS + PROGRAMS,
-        EVENTS.replace("\n", "\r\n") + notices(2).replace("\n", "\r\n"),
-    ],
-)
-def test_blkparse_notices_and_statistics_are_skipped(
-    sledsim_cli: Callable[..., Outcome], tmp_path: Path, content: str
-) -> None:
-    path = tmp_path / "events.txt"
-    path.write_bytes(content.encode())
-    for options in ([], ["--event", "dispatched"], ["--format", "blkparse"]):
-        found = info_of(sledsim_cli, path, *options)
-        assert (found["records"], found["reads"], found["total_bytes"]) == (2, 1, 4096 + 8192)
-        assert found["duration_s"] == pytest.approx(0.01)
-
-
-def test_passthrough_commands_are_skipped(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
-    path = tmp_path / "events.txt"
-    passed = ["I   R 96 (a1 06 20 00 ..) [smartctl]", "D   R 96 (a1 06 20 00 ..) [smartctl]", "C   R (a1 06 ..) [0]"]
-    lines = [f"  8,0 0 {number} 0.0000{number} 9  {event}\n" for number, event in enumerate(passed, 1)]
-    path.write_text("".join(lines) + "  8,0 0 4 0.001 9  D   N 0 (00 ..) [app]\n" + EVENTS.replace(" 0.0", " 1.0"))
-    assert info_of(sledsim_cli, path, "--event", "dispatched")["records"] == 2
-    assert info_of(sledsim_cli, path)["records"] == 2
 
 
 @pytest.mark.parametrize(
@@ -207,18 +154,6 @@ def test_a_zip_archive_is_named(sledsim_cli: Callable[..., Outcome], tmp_path: P
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("hour.csv", "0,8,4096,R,0.5\n")
     assert "a ZIP archive, not a trace: unpack it with `unzip" in sledsim_cli("trace", path).err
-
-
-def test_numbers_of_msr_traces_may_be_floats(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
-    path = tmp_path / "web.csv"
-    # As pandas writes columns in which a cell was missing; times above 2^53 may have an exponent.
-    path.write_text(
-        "128166372003061629.0,web,0,Read,383496192.0,32768.0,113736.0\n"
-        "1.2816637201685377e+17,web,0,Write,310378496.0,4096.0,\n"
-    )
-    found = info_of(sledsim_cli, path)
-    assert (found["format"], found["records"], found["total_bytes"]) == ("msr", 2, 32768 + 4096)
-    assert found["duration_s"] == pytest.approx(1.3792141)
 
 
 #: Tables that are not recognised, by the kind of their columns; and records, bytes and duration of a right reading.

@@ -70,6 +70,42 @@ def test_a_wheel_works_in_a_clean_environment(wheel: Path, tmp_path: Path) -> No
     assert (drawn.returncode, (tmp_path / "a.svg").exists()) == (0, True), drawn.stderr
 
 
+#: Prints the results of random scenarios, a line each.
+RESULTS = """
+import json, sys
+from random_scenarios import scenario
+import sledsim
+
+assert sledsim.__file__.startswith(sys.argv[1]), sledsim.__file__
+for number in range(int(sys.argv[2])):
+    try:
+        print(json.dumps(sledsim.run(scenario(number)).summary))
+    except sledsim.SledsimError as error:
+        print(error)
+"""
+
+
+@pytest.mark.slow
+def test_the_build_for_tests_gives_the_results_of_the_release(wheel: Path, tmp_path: Path) -> None:
+    # As the Makefile builds the extension for `make test`.
+    levels = [f"--config=profile.dev.package.{crate}.opt-level=2" for crate in ("sledsim", "sledsim-disksim")]
+    command = [str(MATURIN), "build", "--profile", "dev", "--locked", "--out", str(tmp_path), *levels]
+    environment = {**os.environ, "PYO3_PYTHON": sys.executable, "VIRTUAL_ENV": sys.prefix}
+    subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
+    [tested] = tmp_path.glob("*.whl")
+    results = []
+    for name, built in (("release", wheel), ("tests", tested)):
+        zipfile.ZipFile(built).extractall(tmp_path / name)
+        paths = os.pathsep.join([str(tmp_path / name), str(ROOT / "tools")])
+        program = [sys.executable, "-c", RESULTS, str(tmp_path / name), "200"]
+        done = subprocess.run(
+            program, cwd=tmp_path, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True, check=True
+        )
+        results.append(done.stdout.splitlines())
+    assert len(results[0]) >= 200
+    assert results[0] == results[1]
+
+
 @pytest.mark.slow
 def test_a_source_distribution_builds(tmp_path: Path) -> None:
     subprocess.run([str(MATURIN), "sdist", "--out", str(tmp_path)], cwd=ROOT, check=True, capture_output=True)

@@ -9,7 +9,7 @@ from typing import Any, Self
 from sledsim import _core
 from sledsim._core import ScenarioError
 from sledsim.scenario.document_kinds import not_a_scenario
-from sledsim.scenario.drawings import drawn
+from sledsim.scenario.drawings.loading import load_drawing
 from sledsim.scenario.folders import catalog_folders
 from sledsim.scenario.models.scenario import ScenarioModel
 from sledsim.scenario.policy_loading import load
@@ -151,10 +151,12 @@ def written(source: ScenarioLike) -> Written:
     if isinstance(source, ScenarioModel | Mapping):
         values = source.to_dict() if isinstance(source, ScenarioModel) else dict(source)
         return Written(
-            values, name="scenario", base_dir=working_folder(), catalog=catalog, policies=load, drawings=drawn
+            values, name="scenario", base_dir=working_folder(), catalog=catalog, policies=load, drawings=load_drawing
         )
     text, notation, name, base_dir = text_of(source, "scenario")
-    return Written(text, format=notation, name=name, base_dir=base_dir, catalog=catalog, policies=load, drawings=drawn)
+    return Written(
+        text, format=notation, name=name, base_dir=base_dir, catalog=catalog, policies=load, drawings=load_drawing
+    )
 
 
 def working_folder() -> str:

@@ -194,13 +194,13 @@ def require_utf8(error: type[SledsimError], path: Path, named: Path | None = Non
 
 
 def connected() -> "duckdb.DuckDBPyConnection":
-    """Connect to a database of DuckDB's in memory.
+    """Connect to a DuckDB database in memory.
 
-    Files are written by the thread that asks: its own writers may wait for each other for ever where a write fails.
+    Files are written by the calling thread: the writer threads of DuckDB 2 may deadlock where a write fails.
     """
     import duckdb
 
-    return duckdb.connect(config={"async_threads": 0})
+    return duckdb.connect(config={} if duckdb.__version__.startswith("1.") else {"async_threads": 0})
 
 
 def quoted_path(path: Path) -> str:

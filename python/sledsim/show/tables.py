@@ -1,4 +1,4 @@
-"""Tables for people: the same rows as plain text, as HTML, or through rich on a terminal."""
+"""Tables as plain text and as HTML."""
 
 import json
 import math

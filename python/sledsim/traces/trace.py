@@ -207,13 +207,14 @@ class Trace:
             raise make_error(TraceError, "wrong-type", path="frame", value=brief(frame)[0], allowed=expected)
         options = reading_options(None, skip_bad, sector_bytes, columns, None, None)
         table, options["columns"] = table_of(frame, columns)
-        trace = cls._of(Source(None, table, options, "memory"))
+        trace = cls.of_source(Source(None, table, options, "memory"))
         # A malformed record is reported here rather than when the trace is replayed.
         trace.info()
         return trace
 
     @classmethod
-    def _of(cls, source: "Source") -> Self:
+    def of_source(cls, source: "Source") -> Self:
+        """Open a trace that :func:`source_of` returns."""
         trace = cls.__new__(cls)
         trace._source = source
         trace._reader()
@@ -578,7 +579,7 @@ def open_trace(
         event=event,
         time_unit=time_unit,
     )
-    return Trace._of(source)
+    return Trace.of_source(source)
 
 
 def trace_formats() -> list[dict[str, Any]]:

@@ -176,7 +176,7 @@ fn check((number, mut scenario): (usize, Scenario)) -> Option<Report> {
 
 #[test]
 fn laws_hold_in_every_window_of_random_systems() {
-    let count = size(60, 2000);
+    let count = size(30, 2000);
     let reports: Vec<Report> = random_scenarios(count).into_par_iter().enumerate().filter_map(check).collect();
     assert!(reports.len() > count * 3 / 4, "{} of {count} checked", reports.len());
     let spans = reports.iter().filter(|report| report.in_system.at_start > 0 && report.in_system.at_end > 0).count();

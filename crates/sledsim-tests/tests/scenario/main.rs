@@ -8,5 +8,4 @@ mod faults;
 mod limits;
 mod plugins;
 mod power_cuts;
-mod registries;
 mod tree;

@@ -16,6 +16,8 @@ pub struct Livelock {
     pub component: ComponentId,
     /// The instant.
     pub at: Time,
+    /// The exceeded limit of calls.
+    pub most: u64,
 }
 
 impl Livelock {
@@ -28,20 +30,32 @@ impl Livelock {
              move go in larger steps (`rows`, `chunk_bytes`). If they do take time, this is a defect of the simulator: please \
              report the scenario",
             self.at.seconds(),
-            CALLS_AT_ONCE.most
+            self.most
         ))
     }
 }
 
 /// Counts the calls of components since time advanced, a request arrived or a request completed.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct CallGuard {
     count: u64,
+    most: u64,
     outermost: u32,
     livelock: Option<Livelock>,
 }
 
+impl Default for CallGuard {
+    fn default() -> Self {
+        Self { count: 0, most: CALLS_AT_ONCE.most, outermost: 0, livelock: None }
+    }
+}
+
 impl CallGuard {
+    /// Sets the limit of calls.
+    pub(super) fn limit(&mut self, most: u64) {
+        self.most = most;
+    }
+
     /// Starts counting again, after progress.
     #[inline]
     pub(super) fn reset(&mut self) {
@@ -52,17 +66,18 @@ impl CallGuard {
     #[inline]
     pub(super) fn allow_call(&mut self, id: ComponentId, now: Time) -> bool {
         self.count += 1;
-        self.count + SEARCHED_CALLS < CALLS_AT_ONCE.most || self.search(id, now)
+        self.count + SEARCHED_CALLS < self.most || self.search(id, now)
     }
 
     #[cold]
     fn search(&mut self, id: ComponentId, now: Time) -> bool {
-        if self.count + SEARCHED_CALLS == CALLS_AT_ONCE.most {
+        if self.count + SEARCHED_CALLS == self.most {
             self.outermost = 0;
         }
         self.outermost = self.outermost.max(id.0);
-        if self.count > CALLS_AT_ONCE.most {
-            self.livelock.get_or_insert(Livelock { component: ComponentId(self.outermost), at: now });
+        if self.count > self.most {
+            let component = ComponentId(self.outermost);
+            self.livelock.get_or_insert(Livelock { component, at: now, most: self.most });
         }
         self.livelock.is_none()
     }

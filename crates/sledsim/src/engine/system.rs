@@ -195,6 +195,11 @@ impl System {
         self.parts.are_too_many()
     }
 
+    /// Ends runs after `most` calls in one instant instead of [`CALLS_AT_ONCE`](crate::limits::CALLS_AT_ONCE).
+    pub fn limit_calls_at_once(&mut self, most: u64) {
+        self.calls.limit(most);
+    }
+
     /// The component that is called without end in this instant, if there is one. Then no component is called any more.
     #[inline]
     #[must_use]

@@ -1,4 +1,4 @@
-//! A plugin for each role that decides as a built-in policy does, and their loader.
+//! A plugin for each role, and their loader.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use sledsim::plugin::{
     Copies, CustomMechanism, CustomMirror, CustomReplacement, CustomScheduler, CustomSpinDown, Factory, Loaded,
     Pending, PluginLoader, PluginSpec, Role,
 };
-use sledsim::power::{Ladder, Mode, Share};
-use sledsim::request::{Op, Request};
+use sledsim::power::Mode;
+use sledsim::request::Request;
 use sledsim::scenario::{self, Catalog, Keep, Notation, Resolved, RunError, RunOutput, Scenario};
 use sledsim::time::Time;
 use sledsim_testing::scenarios::{catalog, poisson};
@@ -42,40 +42,25 @@ impl Fuse {
     }
 }
 
-/// SPTF. It checks that every arrival and completion is reported.
+/// The first request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Sptf {
+struct First {
     #[serde(flatten)]
     fuse: Fuse,
-    #[serde(skip)]
-    outstanding: u64,
 }
 
-impl CustomScheduler for Sptf {
+impl CustomScheduler for First {
     fn name(&self) -> &str {
-        "sptf"
+        "first"
     }
 
-    fn pick(&mut self, _now: Time, pending: &mut Pending) -> Result<usize, Stop> {
-        let in_service = self.outstanding - pending.len() as u64;
-        assert!(in_service <= 1, "each arrival and completion is reported: {in_service} in service");
+    fn pick(&mut self, _now: Time, _pending: &mut Pending) -> Result<usize, Stop> {
         self.fuse.decide()?;
-        let least = pending.positioning_ns.iter().enumerate().min_by_key(|&(_, &ns)| ns);
-        Ok(least.map_or(usize::MAX, |(row, _)| row))
-    }
-
-    fn arrived(&mut self, _ready: Time, _request: &Request) -> Result<(), Stop> {
-        self.outstanding += 1;
-        Ok(())
-    }
-
-    fn completed(&mut self, _now: Time, _request: &Request) -> Result<(), Stop> {
-        self.outstanding -= 1;
-        Ok(())
+        Ok(0)
     }
 }
 
-impl Factory for Sptf {
+impl Factory for First {
     fn scheduler(&self) -> Result<Box<dyn CustomScheduler>, Fault> {
         Ok(Box::new(self.clone()))
     }
@@ -124,16 +109,11 @@ impl Factory for Fifo {
     }
 }
 
-/// The built-in rules for the reads of a mirror. It checks that every access is reported.
+/// The first copy.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Reads {
     #[serde(flatten)]
     fuse: Fuse,
-    rule: String,
-    #[serde(skip)]
-    turn: u32,
-    #[serde(skip)]
-    outstanding: Vec<u64>,
 }
 
 impl CustomMirror for Reads {
@@ -141,39 +121,9 @@ impl CustomMirror for Reads {
         "reads"
     }
 
-    fn uses_positioning(&self) -> bool {
-        self.rule == "nearest"
-    }
-
-    fn pick(&mut self, _now: Time, request: &Request, copies: &mut Copies) -> Result<usize, Stop> {
-        assert_eq!(request.op, Op::Read);
-        for (row, &member) in copies.member.iter().enumerate() {
-            let reported = self.outstanding.get(member as usize).copied().unwrap_or_default();
-            assert_eq!(copies.pending[row], reported, "each access of member {member} is reported");
-        }
+    fn pick(&mut self, _now: Time, _request: &Request, _copies: &mut Copies) -> Result<usize, Stop> {
         self.fuse.decide()?;
-        let cost = |row: usize| match self.rule.as_str() {
-            "round-robin" => 0,
-            "shortest-queue" => copies.pending_blocks[row],
-            _ => Some(copies.positioning_ns[row])
-                .filter(|&ns| ns != Copies::UNKNOWN)
-                .unwrap_or_else(|| copies.next_lbn[row].abs_diff(request.lbn)),
-        };
-        let least = (0..copies.len()).min_by_key(|&row| (cost(row), copies.copy[row] < self.turn));
-        let row = least.expect("there is a copy");
-        self.turn = copies.copy[row] + 1;
-        Ok(row)
-    }
-
-    fn arrived(&mut self, _now: Time, member: u32, _access: &Request) -> Result<(), Stop> {
-        self.outstanding.resize(self.outstanding.len().max(member as usize + 1), 0);
-        self.outstanding[member as usize] += 1;
-        Ok(())
-    }
-
-    fn completed(&mut self, _now: Time, member: u32, _access: &Request) -> Result<(), Stop> {
-        self.outstanding[member as usize] -= 1;
-        Ok(())
+        Ok(0)
     }
 }
 
@@ -183,59 +133,28 @@ impl Factory for Reads {
     }
 }
 
-/// A timeout, the adaptive policy, or never. It checks the order of the calls.
+/// No idle mode.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Timeout {
+struct Never {
     #[serde(flatten)]
     fuse: Fuse,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    after_ms: Option<u64>,
-    #[serde(default)]
-    adaptive: bool,
-    #[serde(skip)]
-    share: Option<Share>,
-    #[serde(skip)]
-    free: Time,
 }
 
-fn ladder(modes: &[Mode]) -> Ladder {
-    Ladder::of_any_power(modes.to_vec()).expect("modes of a device")
-}
-
-impl CustomSpinDown for Timeout {
+impl CustomSpinDown for Never {
     fn name(&self) -> &str {
-        "timeout"
+        "never"
     }
 
-    fn after_ns(&mut self, now: Time, mode: usize, modes: &[Mode]) -> Result<Option<u64>, Stop> {
-        assert_eq!(now, self.free, "it follows the report of a service");
-        let after_ns = if self.adaptive {
-            let share = self.share.get_or_insert_with(|| Share::new(&ladder(modes), 12, None, 4.0, 0.08));
-            Some(share.timeout_ns())
-        } else {
-            self.after_ms.map(|ms| ms * 1_000_000)
-        };
-        let is_lowest = mode + 1 == modes.len();
-        Ok(if is_lowest || after_ns.is_none() { after_ns } else { modes[mode].after_ns })
+    fn after_ns(&mut self, _now: Time, _mode: usize, _modes: &[Mode]) -> Result<Option<u64>, Stop> {
+        Ok(None)
     }
 
-    fn ended(&mut self, now: Time, idle_ns: u64, modes: &[Mode]) -> Result<(), Stop> {
-        assert!(idle_ns > 0 && now >= self.free + idle_ns && modes.len() > 1);
-        if let Some(share) = &mut self.share {
-            share.set_powers(&ladder(modes));
-            share.learn(&ladder(modes), idle_ns);
-        }
-        Ok(())
-    }
-
-    fn served(&mut self, now: Time, _request: &Request) -> Result<(), Stop> {
-        assert!(now >= self.free);
-        self.free = now;
+    fn served(&mut self, _now: Time, _request: &Request) -> Result<(), Stop> {
         self.fuse.decide()
     }
 }
 
-impl Factory for Timeout {
+impl Factory for Never {
     fn spin_down(&self) -> Result<Box<dyn CustomSpinDown>, Fault> {
         Ok(Box::new(self.clone()))
     }
@@ -325,10 +244,10 @@ impl PluginLoader for TestLoader {
             return Err(Fault::wrong_type("decisions", wrong.clone(), "a number").into());
         }
         match role {
-            Role::Scheduler => loaded::<Sptf>(spec),
+            Role::Scheduler => loaded::<First>(spec),
             Role::Replacement => loaded::<Fifo>(spec),
             Role::Mirror => loaded::<Reads>(spec),
-            Role::SpinDown => loaded::<Timeout>(spec),
+            Role::SpinDown => loaded::<Never>(spec),
             Role::Mechanism => loaded::<Linear>(spec),
         }
     }
@@ -363,7 +282,6 @@ pub fn plugin(parameters: Value) -> Value {
 /// A system, and the load and limits of its runs.
 #[derive(Clone)]
 pub struct Case {
-    pub role: Role,
     pub system: Value,
     pub rate_per_s: f64,
     pub read_fraction: f64,
@@ -382,7 +300,7 @@ impl Case {
         };
         system[role.key()] = policy;
         let rate_per_s = if role == Role::SpinDown { 100.0 } else { 900.0 };
-        Self { role, system, rate_per_s, read_fraction: 0.67, limits: json!({"requests": 500}) }
+        Self { system, rate_per_s, read_fraction: 0.67, limits: json!({"requests": 500}) }
     }
 
     fn document(&self) -> String {
