@@ -51,7 +51,8 @@ impl Latency {
     /// On a single processor, as in a virtual machine, it is the one-way time of a header, the same after every idle
     /// time: other work keeps that processor busy, as with a real device.
     ///
-    /// # Errors Sockets or threads can't be created.
+    /// # Errors
+    /// Sockets or threads can't be created.
     pub fn measure() -> io::Result<Self> {
         let (server, client) = UnixStream::pair()?;
         let has_single_processor = os::has_single_processor();

@@ -57,7 +57,8 @@ impl Address {
 
     /// Checks that a socket can be created there. A socket without a server is removed later.
     ///
-    /// # Errors The path is too long, or another file exists there; the message names a remedy.
+    /// # Errors
+    /// The path is too long, or another file exists there; the message names a remedy.
     pub fn require_free(&self) -> Result<(), String> {
         let Self::Unix(path) = self else { return Ok(()) };
         let bytes = path.as_os_str().len();

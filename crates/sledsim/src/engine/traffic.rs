@@ -191,7 +191,7 @@ const MAX_ENDS: usize = 1 << 16;
 
 /// Number of requests in the system if ends are known ahead of the clock, as in in-order service.
 #[derive(Default)]
-pub(super) struct EarlyEnds {
+pub(super) struct KnownEnds {
     arrived: u64,
     /// Requests that ended by the last arrival.
     left: u64,
@@ -199,7 +199,7 @@ pub(super) struct EarlyEnds {
     ends: VecDeque<(Time, u64)>,
 }
 
-impl EarlyEnds {
+impl KnownEnds {
     /// Adds a request that ends at this time, which may be in the past.
     #[inline]
     pub(super) fn end(&mut self, at: Time) {
@@ -285,16 +285,16 @@ mod tests {
     }
 
     #[test]
-    fn early_ends_are_merged_where_they_are_many() {
-        let mut early = EarlyEnds::default();
+    fn many_known_ends_are_merged() {
+        let mut known = KnownEnds::default();
         let count = 5 * MAX_ENDS as u64;
         for end in 0..count {
-            early.arrive(Time::ZERO);
-            early.end(Time::from_ns(end + 1));
-            assert!(early.ends.len() < MAX_ENDS);
+            known.arrive(Time::ZERO);
+            known.end(Time::from_ns(end + 1));
+            assert!(known.ends.len() < MAX_ENDS);
         }
-        let left = early.arrive(Time::from_ns(count / 2));
+        let left = known.arrive(Time::from_ns(count / 2));
         assert!(left.abs_diff(count / 2) <= 16, "{left} of {count}");
-        assert_eq!(early.arrive(Time::from_ns(count)), 1);
+        assert_eq!(known.arrive(Time::from_ns(count)), 1);
     }
 }

@@ -68,7 +68,8 @@ pub struct Keep {
 
 /// Runs a resolved scenario; keeps a log of requests if `log`. `keep_going` is called every few thousand events.
 ///
-/// # Errors The scenario has contradictions, or its trace is invalid.
+/// # Errors
+/// The scenario has contradictions, or its trace is invalid.
 pub fn run(
     scenario: &Scenario,
     citations: Vec<String>,

@@ -52,7 +52,8 @@ pub struct Session {
 impl Session {
     /// Opens a session with a new system.
     ///
-    /// # Errors The scenario has contradictions or power cuts.
+    /// # Errors
+    /// The scenario has contradictions or power cuts.
     pub fn new(scenario: &Scenario, keep: &Keep) -> Result<Self, RunError> {
         Self::require_no_cuts(scenario)?;
         Ok(Self::on(run::system(scenario, keep.check)?, scenario, keep))
@@ -90,7 +91,8 @@ impl Session {
 
     /// Sets the state to that of another session of the same system.
     ///
-    /// # Errors The other session has a different system; the state is unchanged.
+    /// # Errors
+    /// The other session has a different system; the state is unchanged.
     pub fn restore(&mut self, snapshot: Self) -> Result<(), RunError> {
         if self.scenario.system != snapshot.scenario.system {
             let says = "the snapshot is of another system than the session: restore one that this session, or one with the same \
@@ -189,7 +191,8 @@ impl Session {
 
     /// Returns the result of a run that ended now. The session can continue.
     ///
-    /// # Errors An invariant of the simulator is broken, if checks are enabled.
+    /// # Errors
+    /// An invariant of the simulator is broken, if checks are enabled.
     pub fn result(&self, citations: Vec<String>) -> Result<RunOutput, RunError> {
         let (outcome, system, recorder) = self.engine.clone().end(self.end()).map_err(|fault| self.stopped(fault))?;
         let Self { ref components, overhead_ns, capacity_blocks, block_bytes, .. } = *self;

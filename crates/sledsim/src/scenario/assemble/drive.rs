@@ -163,7 +163,8 @@ fn check_cylinders(cylinders: u64) -> Result<(), Fault> {
 
 /// Checks that a drive does not have both batches and merging.
 ///
-/// # Errors It has both. Such a drive can be built nevertheless.
+/// # Errors
+/// It has both. Such a drive can be built nevertheless.
 pub(super) fn check_merge(drive: &DriveSpec) -> Result<(), Fault> {
     if drive.merge.is_none() || drive.batch_max <= 1 {
         return Ok(());
@@ -190,7 +191,8 @@ pub fn device(spec: &DeviceSpec) -> Result<Box<dyn Mechanism>, Fault> {
 
 /// Checks that a device with a spin-down policy has idle modes that save power.
 ///
-/// # Errors The powers of the device are unknown, or a stopped sled takes more power than a moving one.
+/// # Errors
+/// The powers of the device are unknown, or a stopped sled takes more power than a moving one.
 fn check_policy(spec: &DeviceSpec, spin_down: Option<&str>) -> Result<(), Fault> {
     match (spin_down, spec) {
         (Some(policy), _) if !spec.has_powers() => Err(Fault::conflict("spin_down", policy)
@@ -209,7 +211,8 @@ fn check_policy(spec: &DeviceSpec, spin_down: Option<&str>) -> Result<(), Fault>
 
 /// Checks that a device with delayed start-up has idle modes.
 ///
-/// # Errors The powers of the device are unknown.
+/// # Errors
+/// The powers of the device are unknown.
 fn check_delay(drive: &DriveSpec) -> Result<(), Fault> {
     if drive.delayed_startup.is_some() && !drive.device.has_powers() {
         let never = format!(
@@ -224,7 +227,8 @@ fn check_delay(drive: &DriveSpec) -> Result<(), Fault> {
 
 /// Builds one mechanism of a device with a spin-down policy; without one it uses its own timeouts.
 ///
-/// # Errors Parameters contradict each other, or a device with a policy has no idle modes.
+/// # Errors
+/// Parameters contradict each other, or a device with a policy has no idle modes.
 pub fn device_with(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>) -> Result<Box<dyn Mechanism>, Fault> {
     sled_with(spec, spin_down, 0)
 }
@@ -286,7 +290,8 @@ fn build(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>, sled: u32) -> Resu
 
 /// Puts a custom spin-down policy on a new mechanism of a drive.
 ///
-/// # Errors The policy can't be created, or the device has no idle modes.
+/// # Errors
+/// The policy can't be created, or the device has no idle modes.
 fn with_custom_spin_down(
     drive: &DriveSpec,
     device: Box<dyn Mechanism>,

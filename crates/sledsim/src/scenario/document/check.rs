@@ -10,7 +10,8 @@ use crate::fault::{Collector, Fault, Faults, Kind, Path, Range};
 
 /// Checks `document` against `schema`, and converts quantities with units to numbers.
 ///
-/// # Errors All faults, each with its path, value, and the allowed values.
+/// # Errors
+/// All faults, each with its path, value, and the allowed values.
 pub fn check(document: &mut Value, schema: &Value) -> Result<(), Faults> {
     let mut node = Node::of_value(document.take(), &Origin::default());
     let mut found = Collector::default();

@@ -50,8 +50,9 @@ impl Notation {
 
     /// Reads a text as a table, which is empty for an empty text.
     ///
-    /// # Errors The text is too large, nested too deep or not valid, has a duplicate key, a number that is not finite,
-    /// or a date. The fault has line and column.
+    /// # Errors
+    /// The text is too large, nested too deep or not valid, has a duplicate key, a number that is not finite, or a
+    /// date. The fault has line and column.
     pub(in crate::scenario) fn read(self, text: &str, source: &Arc<Source>) -> Result<Node, Fault> {
         self.parse(text, source).map_err(|fault| fault.in_file(&source.name))
     }
@@ -82,7 +83,8 @@ impl Notation {
 
 /// Returns the value of a setting: TOML, or plain text if it is not TOML.
 ///
-/// # Errors The value is a number that is not finite, or a date.
+/// # Errors
+/// The value is a number that is not finite, or a date.
 pub(super) fn value_of_setting(text: &str, source: &Arc<Source>) -> Result<Node, String> {
     if matches!(text.trim_start_matches(['+', '-']), "nan" | "inf") {
         return Err(not_finite(text));

@@ -49,7 +49,8 @@ const WORDS: &[(&str, &str)] = &[
 
 /// Parses a number with an optional unit, and converts it to `unit`. Commas and underscores may separate thousands.
 ///
-/// # Errors The text is not a quantity, or has a unit of another dimension. The message names the allowed units.
+/// # Errors
+/// The text is not a quantity, or has a unit of another dimension. The message names the allowed units.
 pub fn parse(text: &str, unit: &str) -> Result<f64, String> {
     match split(text) {
         Some((number, "")) => Ok(number),
@@ -60,7 +61,8 @@ pub fn parse(text: &str, unit: &str) -> Result<f64, String> {
 
 /// Parses a number with a unit, which is required, and converts it to `unit`.
 ///
-/// # Errors As for `parse`, or the unit is missing.
+/// # Errors
+/// As for `parse`, or the unit is missing.
 pub fn parse_with_unit(text: &str, unit: &str) -> Result<f64, String> {
     match split(text) {
         Some((number, given)) if !given.is_empty() => converted(number, given, unit),

@@ -84,7 +84,8 @@ impl Draft {
 
     /// Completes and checks the device that is the system; ignores the rest of the draft.
     ///
-    /// # Errors As for [`Draft::resolve`], or the system is not a drive.
+    /// # Errors
+    /// As for [`Draft::resolve`], or the system is not a drive.
     pub fn resolve_device(self, catalog: &Catalog, base: &Path) -> Result<DeviceSpec, Faults> {
         let (mut root, mut found) = self.into_parts();
         Expansion::new(catalog, base, &mut found).system(&mut root);

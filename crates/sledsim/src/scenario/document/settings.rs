@@ -54,8 +54,9 @@ pub(super) struct Keys<'a> {
 /// Applies a setting to a document. The path has dots between its keys; list entries are numbered from 0. The value is
 /// TOML, or plain text if it is not valid TOML.
 ///
-/// # Errors The setting has no `=`, its path leads through a value that is neither a table nor a list, or a number is
-/// not finite.
+/// # Errors
+/// The setting has no `=`, its path leads through a value that is neither a table nor a list, or a number is not
+/// finite.
 pub(super) fn apply(document: &mut Node, given: &str, setting: &str, keys: &Keys<'_>) -> Result<(), Fault> {
     let source = Source::new(given, SourceKind::Setting);
     let split = setting.split_once('=').ok_or_else(|| {
@@ -68,7 +69,8 @@ pub(super) fn apply(document: &mut Node, given: &str, setting: &str, keys: &Keys
 
 /// Applies a setting with a given value to a document.
 ///
-/// # Errors The path leads through a value that is neither a table nor a list.
+/// # Errors
+/// The path leads through a value that is neither a table nor a list.
 pub(super) fn apply_value(document: &mut Node, path: &str, value: &Value, keys: &Keys<'_>) -> Result<(), Fault> {
     let given = format!("{path}={value}");
     let source = Source::new(&given, SourceKind::Setting);

@@ -39,7 +39,8 @@ pub struct Explained {
 
 /// Returns the components of a system as a tree.
 ///
-/// # Errors Parameters contradict each other; the fault names both.
+/// # Errors
+/// Parameters contradict each other; the fault names both.
 pub fn explain(system: &SystemSpec) -> Result<Explained, Faults> {
     let assembly = assemble::system(System::default(), system, 0)?;
     let sizes: Vec<(&str, u64, u32)> = assembly

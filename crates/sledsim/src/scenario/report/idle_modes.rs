@@ -20,7 +20,8 @@ impl DeviceSpec {
     /// Returns the break-even times of its idle modes, for each possible number of tips that are active while idle;
     /// empty if its powers are unknown.
     ///
-    /// # Errors The powers of the idle modes do not fall from mode to mode.
+    /// # Errors
+    /// The powers of the idle modes do not fall from mode to mode.
     pub fn break_even(&self) -> Result<Vec<BreakEvenReport>, Fault> {
         match self {
             Self::Mems(parameters) => idle_tips(parameters)

@@ -9,7 +9,7 @@ use super::power_cuts::PowerCutReport;
 use crate::engine::component::Measured;
 use crate::engine::{EndReason, Outcome, Overload, Replayed, Traffic};
 use crate::limits::{BLOCKS_OF_A_REQUEST, PARTS_OF_A_REQUEST};
-use crate::metrics::recorder::{Durations, PhaseSummary, Quantity, Recorded, Recorder, Which};
+use crate::metrics::recorder::{Durations, PhaseSummary, Quantity, Recorded, Recorder, Selection};
 use crate::metrics::{Measure, Summary};
 use crate::scenario::assemble::Assembly;
 use crate::scenario::specs::scenario::Scenario;
@@ -557,7 +557,7 @@ impl Histograms {
 
 impl HistogramReport {
     fn of(recorder: &Recorder, quantity: Quantity) -> Self {
-        let bins = recorder.histogram(quantity, Which::All).bins(BINS_PER_OCTAVE);
+        let bins = recorder.histogram(quantity, Selection::All).bins(BINS_PER_OCTAVE);
         Self { edges_ms: bins.edges_ns.iter().map(|&ns| ns_to_ms(ns as f64)).collect(), counts: bins.counts }
     }
 }
