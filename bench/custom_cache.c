@@ -1,8 +1,8 @@
 /* A custom replacement policy for the benchmark: LRU, as in custom_cache.py. */
 #include "sledsim_policy.h"
 
-/* Neighbours in a ring of slots: the head is followed by the most recently used slot and preceded by the least recently used
-   one. The entry after the head is nonzero once the ring is initialised. */
+/* Neighbours in a ring of slots in order of use. `older` of the head is the most recently used slot, `newer` of the head the
+   least recently used one. The entry after the head is nonzero once the ring is initialised. */
 struct neighbours { uint32_t newer, older; };
 
 static void leave(struct neighbours *ring, uint32_t slot) {
