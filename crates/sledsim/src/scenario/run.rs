@@ -46,7 +46,7 @@ pub struct Stopped {
 pub struct RunOutput {
     /// The report.
     pub report: Report,
-    /// Distributions, and the log if asked for.
+    /// Distributions, and the log if requested.
     pub recorder: Recorder,
     /// The work of the mechanisms, if requested; empty if the device's powers are not known.
     pub timeline: Option<Timeline>,

@@ -19,7 +19,7 @@ pub(super) struct InOrderState {
 }
 
 impl InOrderState {
-    /// Serves a request as soon as it is known, on a drive that serves every request alone.
+    /// Serves a request when it is submitted, ahead of its arrival, on a drive that serves every request alone.
     #[inline]
     pub(super) fn serve_directly(
         &mut self,
