@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from conftest import Outcome
 
 SLOW = pytest.mark.slow
-POLICIES = ["lru", "fifo", "clock", "lfuda", "arc", "2q", "slru", "s3-fifo"]
+POLICIES = ["lru", "fifo", "clock", "lfuda", "arc", "2q", "slru", "s3-fifo", "sieve", "w-tinylfu"]
 
 
 def lru_hits(references: list[tuple[int, int]], pages: int) -> int:

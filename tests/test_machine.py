@@ -19,7 +19,7 @@ from sledsim.machine import Guest, is_there, run, run_each
 from sledsim.machine.archive import Archive
 from sledsim.machine.assembled import Assembled
 from sledsim.machine.browsing import Cache, browsing
-from sledsim.machine.emulation import unpacked
+from sledsim.machine.emulation import unpack_results
 from sledsim.machine.programs import program
 from sledsim.machine.running import _path_us
 from sledsim.machine.sources import sources
@@ -293,9 +293,9 @@ def test_missing_tools_are_named_with_their_package(
 
 
 def test_truncated_archives_are_refused() -> None:
-    assert unpacked(WHOLE)["output"] == b"done\n"
+    assert unpack_results(WHOLE)["output"] == b"done\n"
     with pytest.raises((tarfile.TarError, EOFError)):
-        unpacked(WHOLE[:-40])
+        unpack_results(WHOLE[:-40])
 
 
 def test_the_command_prints_times_and_exit_status(

@@ -467,6 +467,8 @@ CALLS = [
     "frame_of(blocks=[1, nan, 1])",
     "frame_of(op=['R', 'W', 'X'])",
     "frame_of(offset_bytes=[0, 8, 16])",
+    "frame_of(op=None)",
+    "frame_of(time_ms=None, time=[0, 1, 2])",
     "sledsim.Trace.from_columns(time_s=[0], lbn=[0], blocks=8, is_read=2)",
     "sledsim.compare('small.csv', devices=['g2', 'g22'])",
     "sledsim.compare([sledsim.run(scenario)]).plot('speed')",
@@ -559,7 +561,7 @@ CALLS = [
 ]
 
 
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("call", CALLS, ids=[call[:80] for call in CALLS])
 def test_arguments(call: str, folder: Path, snapshot: SnapshotAssertion) -> None:
     found = message_of(lambda: eval(call, NAMES), folder)
     assert f"{call}\n\n{found}" == snapshot
@@ -605,6 +607,7 @@ COMMANDS = [
     "replay small.csv --log nowhere/log.csv",
     "replay small.csv --plot plot.gif",
     "replay small.csv --column x",
+    "replay small.csv --column time=nothing",
     "replay small.csv --column foo=bar",
     "replay small.csv --column time=a --column time=b",
     "replay untimed.log --time-scale 0.5",

@@ -16,7 +16,7 @@ import sledsim
 from conftest import EXAMPLES, ROOT
 from sledsim.scenario import resolve
 from sledsim.sweep import Store
-from sledsim.sweep.measures import PriceList, measured
+from sledsim.sweep.measures import PriceList, metric_function
 from sledsim.sweep.optimisation import optimise
 from sledsim.sweep.search import Constraint, Objective, Search
 from waiting import wait_until
@@ -184,7 +184,7 @@ def test_cost_is_the_sum_of_the_components() -> None:
         }
     )
     prices = PriceList(mems_per_gb=2.0, mems_per_sled=10.0, mems_per_tip=0.01, ram_per_gb=100.0)
-    quantity = measured({}, scenario, prices)
+    quantity = metric_function({}, scenario, prices)
     device = sledsim.devices.MemsStorage("g2", sleds=2)
     one = 2 * (10.0 + 0.01 * 6400) + 2.0 * device.capacity_bytes / 1e9
     assert quantity("cost") == pytest.approx(3 * one + 100.0, rel=1e-12)

@@ -35,7 +35,7 @@ DISKS = [
 SIMPLE = ["simpledisk-constant", "simpledisk-linear"]
 # Devices with known powers; others have no idle modes.
 WITH_POWER = {*MEMS, "travelstar"}
-REPLACEMENTS = ["lru", "fifo", "clock", "lfuda", "arc", "2q", "slru", "s3-fifo"]
+REPLACEMENTS = ["lru", "fifo", "clock", "lfuda", "arc", "2q", "slru", "s3-fifo", "sieve", "w-tinylfu"]
 STAND_INS = ["cello-like", "snake-like", "symmetrix-like", "tpcc-like", "tpcd-like"]
 SMALL_STAND_INS = ["snake-like", "tpcd-like"]
 ARRAYS = ["stripe", "mirror", "raid4", "raid5", "raid6"]
@@ -334,6 +334,7 @@ class Factory:
             "2q": {"in_share": 0.3, "out_share": 0.7},
             "slru": {"protected_share": 0.6},
             "s3-fifo": {"small_share": 0.2, "ghost_ratio": 0.5, "promotion_references": 1},
+            "w-tinylfu": {"window_share": 0.1, "protected_share": 0.6},
         }
         return {"name": name} | (parameters.get(name, {}) if self.chance(0.5) else {})
 

@@ -244,7 +244,8 @@ def device_of(argument: str, given: str | Mapping[str, Any], **more: Any) -> Dev
     **more
         As for :class:`sledsim.Device`.
     """
-    with by_arguments({"name": argument, "": argument}):
+    # The keys of a device that is an argument `name` are set as `device.KEY`.
+    with by_arguments({"name": argument, "": "device" if argument == "name" else argument}):
         return Device(given, **more)
 
 

@@ -13,7 +13,7 @@ from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, files_of, res
 from sledsim.scenario.texts import FORMATS
 from sledsim.show.arguments import argument_error, broadcast_to_requests, require_flags, require_integers
 from sledsim.show.faults import is_file_name, is_there
-from sledsim.show.naming import counted
+from sledsim.show.naming import with_count
 
 if TYPE_CHECKING:
     import numpy as np
@@ -239,7 +239,7 @@ class Session(_core.Session):
         return Result(summary, output, logged=self._logged, timed=self._timed)
 
     def __repr__(self) -> str:
-        return f"<Session at {self.now_ns / 1e9:.9g} s: {counted(self.under_way, 'request')} under way>"
+        return f"<Session at {self.now_ns / 1e9:.9g} s: {with_count(self.under_way, 'request')} under way>"
 
 
 def scenario_of(system: ScenarioLike | Model) -> ScenarioLike:

@@ -24,7 +24,7 @@ SHARED = {"scenario", "overrides", "name", "seed", "replications", "device"}
 
 
 def kind_of(keys: Collection[str], known: Collection[str] = ()) -> tuple[str, str] | None:
-    """Return the key that tells the kind of a document and a sentence that names it, or ``None``.
+    """Return the key that identifies the kind of a document and a sentence that names it, or ``None``.
 
     Parameters
     ----------

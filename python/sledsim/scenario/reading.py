@@ -83,7 +83,7 @@ class Scenario(ScenarioModel):
 Written = _core.Written
 #: A scenario with every key explicit, checked, its paths absolute.
 Resolved = _core.Scenario
-#: What can be run.
+#: A scenario, its file or its text.
 ScenarioLike = Scenario | Resolved | Mapping[str, Any] | Path | str
 #: A value that replaces one of a scenario: a text ``path=value``, or a path and a value.
 Setting = str | tuple[str, Any]
@@ -116,12 +116,12 @@ def resolve(source: ScenarioLike | Written, sets: Sets = ()) -> Resolved:
 
 
 def from_argument(name: str) -> "Path | str":
-    """Read what stands on a command line: a file, or ``-`` for standard input, never a text."""
+    """Return the source that an argument of the command line names: a file, or ``-`` for standard input."""
     return name if name in ("", "-") else Path(name)
 
 
 def _require_known(source: object) -> None:
-    """Refuse, in words, what a program may pass instead of a scenario."""
+    """Raise for a value that is no scenario."""
     if not isinstance(source, ScenarioModel | Mapping | Path | str):
         shown, is_whole = brief(source)
         says = (
@@ -165,7 +165,7 @@ def working_folder() -> str:
 
 
 def plain_value(value: Any) -> Any:
-    """Turn what a notebook puts into a scenario into what JSON knows.
+    """Convert a Python value in a scenario to a value of JSON.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def files_of(resolved: Resolved) -> list[Path]:
 
 
 def set_list(sets: Sets) -> list[str]:
-    """Bring replacements into the form ``path=value``, the value written as in TOML.
+    """Convert overrides to texts ``path=value``, the value written as in TOML.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def set_list(sets: Sets) -> list[str]:
 
 
 def resolve_relative(sets: Sets) -> list[str]:
-    """Bring replacements that somebody typed into the same form; files that they name are those of the working folder.
+    """Convert overrides to texts ``path=value``; the files that they name are relative to the working folder.
 
     Parameters
     ----------

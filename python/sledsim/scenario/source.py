@@ -1,4 +1,4 @@
-"""Where a document was read from: the files that it names, and the file and line of each of its keys."""
+"""The source of a document: the files that it names, and the file and line of each of its keys."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -36,7 +36,7 @@ def leaves(tables: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Source:
-    """Where a document was read from.
+    """The source of a document.
 
     Parameters
     ----------

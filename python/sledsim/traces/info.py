@@ -29,7 +29,7 @@ def info_tables(path: Path, info: Mapping[str, Any], fits: Sequence[tuple[str, i
     fits
         Devices that it might be replayed on, with the bytes that each has room for.
     """
-    rows = [[_labelled(key), _shown(value)] for key, value in info.items() if key not in ELSEWHERE]
+    rows = [[_label(key), _format_value(value)] for key, value in info.items() if key not in ELSEWHERE]
     at = next(place for place, (label, _) in enumerate(rows) if label == "devices")
     rows[at][1] = _devices(info)
     rows += _fitting(info["end_offset_bytes"], fits)
@@ -104,7 +104,7 @@ def _bytes(size: int) -> str:
     return f"{size} B"
 
 
-def _labelled(key: str) -> str:
+def _label(key: str) -> str:
     """Write a key that ends in its unit with the unit in brackets; what counts bytes does so."""
     name, _, unit = key.replace("_", " ").rpartition(" ")
     if unit == "bytes":
@@ -112,7 +112,7 @@ def _labelled(key: str) -> str:
     return f"{name} (s)" if unit == "s" else f"{name} {unit}".strip()
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float):

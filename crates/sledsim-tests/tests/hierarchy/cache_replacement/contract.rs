@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use sledsim::hierarchy::cache::replacement::{
-    build, s3_fifo, slru, two_q, Replacement, ReplacementSpec, Slot, POLICIES,
+    build, s3_fifo, slru, two_q, w_tiny_lfu, Replacement, ReplacementSpec, Slot, POLICIES,
 };
 
 use sledsim_testing::replacement::reference;
@@ -47,6 +47,9 @@ fn specs() -> Vec<ReplacementSpec> {
     for share in [0.0, 1.0] {
         specs.push(ReplacementSpec::TwoQ(two_q::Spec { in_share: share, out_share: 1.0 - share }));
         specs.push(ReplacementSpec::Slru(slru::Spec { protected_share: share }));
+        for window_share in [0.0, 0.3, 1.0] {
+            specs.push(ReplacementSpec::WTinyLfu(w_tiny_lfu::Spec { window_share, protected_share: share }));
+        }
         for (ghost_ratio, promotion_references) in [(1.0, 1), (0.0, 3)] {
             specs.push(ReplacementSpec::S3Fifo(s3_fifo::Spec {
                 small_share: share,
