@@ -22,7 +22,7 @@ const KEEP: Keep = Keep { log: true, timeline: None, check: true };
 /// Returns scenarios of `tools/random_scenarios.py` without power cuts, which sessions do not support.
 pub(crate) fn random_scenarios(count: usize) -> Vec<Scenario> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let schedulers = POLICIES.map(|policy| policy.name);
+    let schedulers: Vec<&str> = POLICIES.iter().map(|policy| policy.name).collect();
     let make = format!(
         "import json, sys; sys.path.insert(0, 'tools'); from random_scenarios import Factory\n\
          for number in range({count}): print(json.dumps(Factory(number, {schedulers:?}).scenario()))"
