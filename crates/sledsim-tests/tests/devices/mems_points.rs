@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use sledsim::devices::mems::{Geometry, Idle, MemsDevice, MemsParameters, Place, SeekModel, Transfer};
+use sledsim::devices::mems::{Characteristics, Geometry, Idle, MemsDevice, MemsParameters, Place, SeekModel, Transfer};
 use sledsim::devices::{BatchAccess, Coordinates, Mechanism, Service, State, Together};
 use sledsim::engine::random::Stream;
 use sledsim::request::{Op, Request};
@@ -73,6 +73,16 @@ fn both_axes_have_tip_sectors_between_servo_bursts() {
     assert_eq!(device.dimensions().capacity_blocks, 2160 * 2160);
     let most = MemsParameters { tips: 3 * 5120 + 5119, active_tips: 12_000, ..g2() };
     assert_eq!(Geometry::new(&most).expect("it fits").tracks, 3, "one block works at a time, however many tips could");
+}
+
+#[test]
+fn peak_bandwidth_is_that_of_the_tips_in_use() {
+    // The papers print these.
+    for (name, mb_per_s) in [("g1", 25.6), ("g2", 89.6), ("g3", 320.0)] {
+        let figures = Characteristics::of(&mems_parameters(name)).expect("a device of the catalogue");
+        let found = figures.peak_bandwidth_bytes_s / 1e6;
+        assert!((found - mb_per_s).abs() < 1e-6, "{name}: {found} MB/s, not {mb_per_s}");
+    }
 }
 
 #[test]
@@ -188,8 +198,12 @@ fn single_block_is_accessed_along_the_quicker_axis() {
     let mut device = device(&parameters);
     let mut at = Time::ZERO;
     let mut along = [0; 2];
-    for _ in 0..300 {
-        let (cylinder, row) = (random.below(2160) as u32, random.below(2160) as u32);
+    let mut last = 1000;
+    for step in 0..300 {
+        // Every other block is beside the last one across the rows, but in another row.
+        let cylinder = if step % 2 == 0 { random.below(2158) as u32 } else { last + 1 };
+        let row = random.below(2160) as u32;
+        last = cylinder;
         let request = Request::read(lbn(&device, cylinder, row), 1);
         let mut from_both = [u64::MAX; 2];
         for along_x in [false, true] {
