@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import time
@@ -21,6 +22,7 @@ TRACES = Path(os.environ.get("SLEDSIM_REFERENCE", Path(__file__).resolve().paren
 TRACE = TRACES / "hplajw-1992-1week.srt"
 # Four million references to pages of 512 bytes, in a quarter of a million requests.
 CACHE_TRACE = TRACES / "arc-P3.lis.zst"
+CACHE_PAGES = 32_768
 # Two hours of a virtual machine's disk, mapped onto one that is smaller.
 MCD_TRACE = TRACES / "cloudphysics-2hour.vscsi.zst"
 # MEMS that holds what is used, and a tenth of that.
@@ -115,7 +117,7 @@ SCENARIOS: dict[str, tuple[Callable[[int], Scenario], int]] = {
 
 def needed_trace(case: str) -> Path | None:
     """Return the trace that a case reads."""
-    caches = dict.fromkeys(["lru", "own_lru_compiled", "own_lru_class"], CACHE_TRACE)
+    caches = dict.fromkeys(["lru", "lru_rust", "libcachesim", "own_lru_compiled", "own_lru_class"], CACHE_TRACE)
     return {"looped": TRACE, **caches, "mcd": MCD_TRACE, "mcd_small": MCD_TRACE}.get(case)
 
 
@@ -230,15 +232,21 @@ def drive_from_c(scale: float, folder: Path) -> Found:
     return {"each_s": float(ran.stdout)}
 
 
-def drive_in_rust(way: str, scale: float, _: Path) -> Found:
-    """Run the same in a program in Rust, or drive a session there; it is built first: time of a request."""
+def built_example(name: str) -> Path:
+    """Build a program of this folder as an example of the crate sledsim-testing; return its path."""
     root = Path(__file__).resolve().parents[1]
-    wanted = ["--release", "--locked", "--package", "sledsim-testing", "--example", "session"]
+    wanted = ["--release", "--locked", "--package", "sledsim-testing", "--example", name]
     place = os.environ | {"CARGO_TARGET_DIR": str(root / "target")}
     subprocess.run(["cargo", "build", "--quiet", *wanted], check=True, cwd=root, env=place)
+    return root / "target" / "release" / "examples" / name
+
+
+def drive_in_rust(way: str, scale: float, _: Path) -> Found:
+    """Run the same in a program in Rust, or drive a session there; it is built first: time of a request."""
+    program = built_example("session")
     requests = count(2_000_000, scale)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([str(root / "target" / "release" / "examples" / "session"), way, str(requests)], check=True)
+    subprocess.run([str(program), way, str(requests)], check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return {"each_s": (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / requests}
 
@@ -252,9 +260,49 @@ def count_hits(way: str, _: float, folder: Path) -> Found:
         library = compiled("custom_cache", folder)
         policies["compiled"] = {"library": library, "symbol": "lru", "state_bytes": 16, "slot_bytes": 8}
     start = time.process_time()
-    found = sledsim.studies.hit_ratio(CACHE_TRACE, policies[way], 32_768, page_bytes=512)
+    found = sledsim.studies.hit_ratio(CACHE_TRACE, policies[way], CACHE_PAGES, page_bytes=512)
     assert found.references > found.requests > 0, found
     return {"each_s": (time.process_time() - start) / found.references}
+
+
+def count_hits_in_rust(_: float, __: Path) -> Found:
+    """Send the same references, in memory, through the policy alone: the processor time of a reference."""
+    program = built_example("hit_ratio")
+    command = [str(program), str(CACHE_TRACE), "512", "lru", str(CACHE_PAGES), "5"]
+    printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return {"each_s": float(printed.split()[-1]) * 1e-9}
+
+
+def count_hits_in_libcachesim(_: float, folder: Path) -> Found:
+    """Send the same references through libCacheSim's LRU, if it is installed: the processor time of a reference."""
+    import numpy as np
+
+    import sledsim
+
+    cachesim = shutil.which("cachesim")
+    if cachesim is None:
+        return {}
+    pages = []
+    for batch in sledsim.Trace(CACHE_TRACE).batches():
+        offsets = batch["offset_bytes"].astype(np.int64)
+        first = offsets // 512
+        counts = (offsets + batch["bytes"].astype(np.int64) - 1) // 512 - first + 1
+        starts = np.cumsum(counts) - counts
+        pages.append(np.repeat(first - starts, counts) + np.arange(counts.sum()))
+    keys = np.concatenate(pages)
+    # The format oracleGeneral: time, object, bytes, index of the next reference (which LRU does not use).
+    records = np.zeros(len(keys), np.dtype([("time", "<u4"), ("key", "<u8"), ("bytes", "<u4"), ("next", "<i8")]))
+    records["key"], records["bytes"], records["next"] = keys, 1, -1
+    path = folder / "references.oracleGeneral"
+    records.tofile(path)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [cachesim, str(path), "oracleGeneral", "LRU", str(CACHE_PAGES), "--ignore-obj-size", "1", "-o", "out"]
+    ran = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=folder)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    misses = float(ran.stdout.split("miss ratio ")[1].split(",")[0])
+    found = sledsim.studies.hit_ratio(CACHE_TRACE, "lru", CACHE_PAGES, page_bytes=512)
+    assert abs(1 - found.ratio("lru", CACHE_PAGES) - misses) < 1e-4, ran.stdout
+    return {"each_s": (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / len(keys)}
 
 
 def enclosure_tables(parity: int, spares: int, **repair: str) -> Scenario:
@@ -338,6 +386,8 @@ MEASURES: dict[str, Callable[[float, Path], Found]] = {
     "rust_run": partial(drive_in_rust, "run"),
     "rust_session": partial(drive_in_rust, "session"),
     "lru": partial(count_hits, "built_in"),
+    "lru_rust": count_hits_in_rust,
+    "libcachesim": count_hits_in_libcachesim,
     "own_lru_compiled": partial(count_hits, "compiled"),
     "own_lru_class": partial(count_hits, "class"),
     "figure_4": draw_figure_4,

@@ -21,7 +21,14 @@ ROOT = Path(__file__).resolve().parent.parent
 #: Documents and traces that `sledsim example` writes.
 EXAMPLES = ROOT / "python" / "sledsim" / "examples"
 #: A key that only documents of a kind have.
-KEYS = {"enclosure": "enclosure", "search": "objectives", "cost": "mems_bytes", "role": "role", "scenario": "workload"}
+KEYS = {
+    "enclosure": "enclosure",
+    "search": "objectives",
+    "cost": "mems_bytes",
+    "role": "role",
+    "scenario": "workload",
+    "drawing": "drawing",
+}
 #: The folder of reference data, which is not part of this repository.
 REFERENCE = Path(os.environ.get("SLEDSIM_REFERENCE") or ROOT.parent / "shared")
 
@@ -150,7 +157,7 @@ def sledsim_cli() -> Callable[..., Outcome]:
     from sledsim.cli.app import app
 
     def call(*arguments: str | Path, given: str | None = None) -> Outcome:
-        done = CliRunner().invoke(app, [str(argument) for argument in arguments], input=given)
+        done = CliRunner().invoke(app, [str(argument) for argument in arguments], input=given, prog_name="sledsim")
         if done.exception is not None and not isinstance(done.exception, SystemExit):
             raise done.exception
         return Outcome(done.exit_code, done.stdout, done.stderr)

@@ -145,38 +145,6 @@ def test_the_page_has_the_output_of_the_command(sledsim_cli: Callable[..., Outco
 
 
 @pytest.mark.parametrize(
-    ("keys", "words"),
-    [
-        ({"ratios": [0]}, ["ratios.0 = 0 is out of range", "from 0.000000000000001 to 1000000000000000"]),
-        ({"ratios": [-1.0]}, ["ratios.0 = -1 is out of range", "from 0.000000000000001 to 1000000000000000"]),
-        ({"ratios": [float("nan")]}, ["ratios.0 = nan", "finite number"]),
-        ({"ratios": ["much"]}, ['ratios.0 = "much" is of the wrong type']),
-        ({"ratios": []}, ["ratios is empty", "at least one"]),
-        ({"ratios": [1], "nvram_prices_per_gb": [1]}, ["give either ratios or nvram_prices_per_gb"]),
-        ({"nvram_prices_per_gb": [-5]}, ["nvram_prices_per_gb.0 = -5 is out of range"]),
-        ({"mems_price_per_gb": 0}, ["mems_price_per_gb = 0 is out of range"]),
-        ({"budget": 0}, ["budget = 0 is out of range", "from 0.000000000000001 to 1000000000000000"]),
-        ({"budget": 1e-9}, ["MEMS", "the money buys 1 bytes", "spend more"]),
-        ({"ratios": [1e9]}, ["NVRAM at 1e+09 per GB", "the money buys 0 bytes"]),
-        ({"mems_bytes": "20 GB"}, ["MEMS", "mems_bytes", "20000000000", "3456000000"]),
-        ({"ratios": [0.01]}, ["NVRAM at 0.01 per GB", "bytes", "9184760832", "larger"]),
-        ({"mems_bytes": "much"}, ["mems_bytes", '"much"', "MiB"]),
-        ({"segment_bytes": "3 B"}, ["MEMS", "segment_bytes", "from 512 to"]),
-        ({"controller_bytes": "20 GB"}, ["system.bytes", "larger"]),
-        ({"mems": "hong206"}, ["hong206", "hong2006"]),
-        ({"replications": 0}, ["replications = 0 is out of range", "a whole number from 1 to 1000"]),
-        ({"replications": 1.5}, ["replications = 1.5", "whole number"]),
-        ({"overrides": {"run.warmup_s": 1e6}}, ["no request that arrived after the warm-up", "run.warmup_s"]),
-    ],
-)
-def test_invalid_values_are_refused_by_name(keys: dict[str, Any], words: list[str]) -> None:
-    with pytest.raises(sledsim.SledsimError) as refused:
-        sledsim.studies.cost(SCENARIO, **({"ratios": [1]} | keys if "nvram_prices_per_gb" not in keys else keys))
-    for word in words:
-        assert word in str(refused.value)
-
-
-@pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ([], ["SCENARIO", "--workload", "--trace"]),
@@ -203,15 +171,3 @@ def test_the_command_refuses_with_status_2(
     assert found.out == ""
     for word in words:
         assert word in found.err
-
-
-def test_disk_beside_a_scenario_is_refused(sledsim_cli: Callable[..., Outcome], scenario_file: Path) -> None:
-    found = sledsim_cli("cost", scenario_file, "--disk", "atlas10k")
-    assert found.status == 2
-    assert "has a disk already" in found.err
-
-
-def test_seeds_of_a_trace_are_refused(sledsim_cli: Callable[..., Outcome], trace_file: Path) -> None:
-    found = sledsim_cli("cost", "--trace", trace_file, "--replications", "2")
-    assert found.status == 2
-    assert "a trace is the same with every seed" in found.err

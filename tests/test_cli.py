@@ -124,24 +124,6 @@ def test_replay_equals_the_scenario_of_its_options(sledsim_cli: Callable[..., Ou
     assert result.requests.completed == 40
 
 
-@pytest.mark.parametrize(
-    ("words", "option"),
-    [
-        (["replay", "t.csv", "--mode", "open", "--fit", "wrap", "--mode=closed"], "--mode"),
-        (["trace", "t.csv", "--head", "3", "--head", "4"], "--head"),
-        (["sweep", "run", "s.toml", "--threads", "1", "--threads", "2"], "--threads"),
-        (["hit-ratio", "t.csv", "--page-bytes", "512", "--page-bytes", "4096"], "--page-bytes"),
-    ],
-)
-def test_an_option_of_one_value_given_twice_is_refused(
-    sledsim_cli: Callable[..., Outcome], words: list[str], option: str
-) -> None:
-    done = sledsim_cli(*words)
-    assert (done.status, done.out) == (2, "")
-    assert option in done.err
-    assert "given 2 times, and takes one value: give it once" in done.err
-
-
 def test_options_of_several_values_may_be_repeated(sledsim_cli: Callable[..., Outcome], trace_file: Path) -> None:
     repeated = ["--pages", "1", "--pages", "2", "--policy", "lru", "--policy", "arc", "--json", "--json"]
     assert len(json.loads(sledsim_cli("hit-ratio", trace_file, *repeated).out)["caches"]) == 4

@@ -124,6 +124,7 @@ def test_sensitivities_of_a_drawing() -> None:
         ({"access_mm_s": 9000.0}, "leaves no room for a tip sector"),
         ({"sleds": 4, "active_tips": 192}, "active_tips = 192 is too few: a block takes 64 of each sled, 256 in all"),
         ({"tip_pitch_um": 2000}, "tip_pitch_um = 2000.0 leaves a sled 16 tips: a block takes 64"),
+        ({"sled_density_kg_m3": 1e-3}, "sled_density_kg_m3 = 0.001 gives an acceleration of 1.874e[+]09 m/s²"),
         ({"bit_nm": -1}, r"out of range: expected a number \(nm\) above 0"),
         ({"bit_nm": 5e-324}, "bit_nm = 5e-324 is next to nothing"),
         ({"bits": 1}, "unknown key bits"),

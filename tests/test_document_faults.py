@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import sledsim
 from sledsim import Scenario, SledsimError
-from sledsim.reliability import load
 from sledsim.studies.cache_cost import CostStudy
 from sledsim.studies.objective import RoleTest
 from sledsim.sweep import Range, Sweep
@@ -18,98 +16,6 @@ from sledsim.sweep.search import Search
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-LOADS: dict[str, Callable[..., Any]] = {
-    "sweep": Sweep.load,
-    "search": Search.load,
-    "enclosure": load,
-    "cost": CostStudy.load,
-    "role": RoleTest.load,
-}
-#: Lines that make keys of a document wrong by themselves and together, and the paths of all faults. Keys are checked
-#: together if each of them is right by itself.
-TOGETHER = {
-    "sweep": (
-        "replicatons = 2",
-        "replications = 0",
-        'axes.scheduler = ["fcfs", "sptf", "sptf"]',
-        "zip = { x = [1, 2], y = [1] }",
-        'axes."run.requests" = { from = 1, to = 9, scale = "log", step = 2 }',
-        'axes."device.bit_nm" = [1, { a = 1 }, 1, 1]',
-        'axes."device.tips" = { to = 9, counts = 3 }',
-        'sample = [{ count = 0, axes = { a = { from = 1, to = 2, count = 2 }, "device.bit_nm" = [1] } }]',
-    ),
-    "search": (
-        "trials = 0",
-        'parameters."device.tips" = { from = 5, to = 1, count = 2 }',
-        'objectives = ["response", "response", "cost", { metric = "power", gaol = "maximise" }]',
-        'constraints = [{ metric = "energy", at_least = 1 }, { metric = "power" }]',
-    ),
-    "enclosure": (
-        "enclosure = { data = 19, parity = 1, spars = 2 }",
-        'device.mttf = "200000 h"',
-        'device.lifetime = { kind = "weibull", sigma = 1 }',
-        "device.tips = { count = 3, tolerated = 3, mttf = 0 }",
-        "rebuild = { at_once = 0 }",
-        'repair = { strategy = "mandatory", distribution = "fix" }',
-    ),
-    "cost": (
-        "replications = 0",
-        "ratios = [1]",
-        "nvram_prices_per_gb = [1]",
-        "budget = 1",
-        'mems_bytes = "16 MiB"',
-    ),
-}
-FOUND_TOGETHER = {
-    "sweep": [
-        "axes.device.bit_nm.2",
-        "axes.device.bit_nm.3",
-        "axes.device.tips.count",
-        "axes.device.tips.counts",
-        "axes.device.tips.from",
-        "axes.run.requests.step",
-        "axes.scheduler.2",
-        "replications",
-        "replicatons",
-        "sample.0.axes.a.count",
-        "sample.0.count",
-        "zip.0.x",
-    ],
-    "search": [
-        "constraints.1.at_most",
-        "objectives.3.gaol",
-        "parameters.device.tips.count",
-        "parameters.device.tips.to",
-        "trials",
-    ],
-    "enclosure": [
-        "device.lifetime.shape",
-        "device.lifetime.sigma",
-        "device.tips.mttf",
-        "device.tips.tolerated",
-        "enclosure.spars",
-        "rebuild.at_once",
-        "rebuild.time",
-        "repair.distribution",
-        "repair.mandatory",
-    ],
-    "cost": ["budget", "ratios", "replications"],
-}
-
-
-@pytest.mark.parametrize("name", TOGETHER)
-def test_faults_of_combinations_are_reported_beside_faults_of_keys(name: str, tmp_path: Path) -> None:
-    path = tmp_path / "wrong.toml"
-    scenario = "" if name == "enclosure" else 'scenario = { workload = "tpcc-like", system = "g2" }\n'
-    path.write_text(scenario + "\n".join(TOGETHER[name]) + "\n")
-    with pytest.raises(SledsimError) as error:
-        LOADS[name](path)
-    assert sorted(str(fault.path) for fault in error.value.faults) == FOUND_TOGETHER[name]
-    assert all((fault.file, fault.line is not None) == (str(path), True) for fault in error.value.faults)
-    with pytest.raises(SledsimError) as error:
-        LOADS[name](tomllib.loads(path.read_text()))
-    assert sorted(str(fault.path) for fault in error.value.faults) == FOUND_TOGETHER[name]
 
 
 def test_python_tables_report_all_faults() -> None:
@@ -213,42 +119,6 @@ def test_values_outside_the_document_model_are_named_by_path() -> None:
         with pytest.raises(SledsimError) as error:
             load_it(values)
         assert (error.value.kind, error.value.path) == ("wrong-type", "workload.arrival.rate_per_s")
-
-
-#: Documents with a fault, faults of the scenario and of other referenced files; the paths of all faults.
-NAMED = {
-    "sweep": (
-        'replicatons = 2\naxes.scheduler = ["fcfs", "sptff"]\naxes."run.requests" = { from = 9, to = 1, step = 1 }\n'
-        '[scenario]\nworkload = "tpcc-like"\nsystem = { device = "g2", batch = 1 }\n[overrides]\n"run.foo" = 1\n',
-        ["axes.run.requests.step", "axes.scheduler.1", "replicatons", "run.foo", "scenario.system.batch"],
-    ),
-    "search": (
-        'trials = 0\nobjectives = ["response"]\nparameters."device.tipz" = { from = 9, to = 99 }\n'
-        '[scenario]\nworkload = { read_fraction = 2, arrival = { kind = "poisson", rate_per_s = 1 } }\nsystem = "g2"\n',
-        ["parameters.device.tipz", "scenario.workload.read_fraction", "trials"],
-    ),
-    "cost": (
-        'replications = 0\nmems = "g22"\n'
-        '[scenario]\nworkload = "tpcc-like"\nsystem = { device = "atlas", batch = 1 }\n',
-        ["mems", "replications", "scenario.system.batch", "scenario.system.device.name"],
-    ),
-    "role": (
-        'role = "sdf"\nwithout = "sdff"\ndevice = "g22"\ndisk = "nothing"\nfit_bytes = 0\n[overrides]\n"run.foo" = 1\n',
-        ["device", "disk", "fit_bytes", "run.foo", "without"],
-    ),
-}
-
-
-@pytest.mark.parametrize("name", NAMED)
-def test_referenced_files_are_checked_beside_other_faults(name: str, tmp_path: Path) -> None:
-    text, paths = NAMED[name]
-    path = tmp_path / "wrong.toml"
-    path.write_text(text)
-    with pytest.raises(SledsimError) as error:
-        LOADS[name](path)
-    assert sorted(str(fault.path) for fault in error.value.faults) == paths
-    assert {fault.file for fault in error.value.faults} == {str(path)}
-    assert all(fault.line for fault in error.value.faults)
 
 
 def test_faults_that_follow_from_a_wrong_axis_are_not_reported() -> None:

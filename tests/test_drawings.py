@@ -243,6 +243,9 @@ def test_commands_take_a_drawing_as_device(sledsim_cli: Callable[..., Outcome], 
         ["relation", "--device", str(drawing), "--records", "1000"],
     ):
         assert sledsim_cli(*command).status == 0, command
+    assert sledsim.Session(drawing).now_ns == sledsim.Session("drawing:g2").now_ns == 0
+    refused = sledsim_cli("run", str(drawing))
+    assert "this is a drawing, which `sledsim design` takes" in refused.err
     shown = sledsim_cli("replay", str(trace), "--device", str(drawing))
     assert shown.out.startswith("mine, ")
     assert "note: device.acceleration_x_m_s2 and device.acceleration_y_m_s2 804,100 m/s² is outside" in shown.out

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import sledsim
@@ -124,23 +125,6 @@ def test_a_wrong_trace_is_an_error(
     assert found.out == ""
 
 
-def test_a_wrong_drive_is_an_error(
-    sledsim_cli: Callable[..., Outcome], disk_file: Path, measured_file: Path, tmp_path: Path
-) -> None:
-    wrong = {
-        str(disk_file.with_name("smal-disk.toml")): "did you mean",
-        "grifin1999": "did you mean griffin1999",
-        str(tmp_path): "a folder",
-        str(measured_file): "a trace, not a drive",
-    }
-    for specs, message in wrong.items():
-        found = sledsim_cli("validate-drive", specs, measured_file)
-        assert found.status == 2
-        assert message in found.err
-    found = sledsim_cli("validate-drive", disk_file, measured_file.with_name("measured.trac"))
-    assert "did you mean" in found.err
-
-
 def test_bad_records_can_be_skipped(disk_file: Path, tmp_path: Path) -> None:
     path = tmp_path / "some.trace"
     path.write_text("R Hit 0 4 1.0 2.0\nR Hit x 4 1.0 2.0\nW Hit 8 4 1.0 2.0\n")
@@ -163,3 +147,16 @@ def test_traces_show_measured_times(sledsim_cli: Callable[..., Outcome], measure
 def test_the_table_fits_a_terminal(disk_file: Path, measured_file: Path) -> None:
     found = sledsim.studies.validate_drive(disk_file, measured_file)
     assert max(map(len, str(found).splitlines())) <= 80
+
+
+def test_traces_in_memory_are_validated_as_their_file(disk_file: Path, tmp_path: Path) -> None:
+    columns = {"t_us": [0, 30_000, 60_000], "lbn": [0, 800, 16], "blocks": [8, 8, 16], "op": ["R", "W", "R"]}
+    frame = pd.DataFrame({**columns, "response_us": [5_000.0, 9_000.0, 7_500.0]})
+    frame.to_csv(tmp_path / "responses.csv", index=False)
+    opened = sledsim.traces.open_trace(tmp_path / "responses.csv")
+    of_file = sledsim.studies.validate_drive(disk_file, tmp_path / "responses.csv")
+    assert of_file.agreement.requests == 3
+    for trace in (opened, frame, sledsim.Trace.from_frame(frame)):
+        found = sledsim.studies.validate_drive(disk_file, trace)
+        assert found.groups == of_file.groups
+    assert found.trace.startswith("memory:")

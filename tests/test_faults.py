@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from conftest import Outcome
 
 ARRIVAL = {"kind": "poisson", "rate_per_s": 10.0}
 HEADER = "t_ns,device,offset_bytes,bytes,op\n"
@@ -131,107 +129,6 @@ def test_errors_raised_in_python_have_attributes(
     assert (error.kind, error.path, error.value, error.suggestion) == (kind, path, value, suggestion)
 
 
-@pytest.mark.parametrize(
-    ("wrongly", "kind", "path", "value", "begins"),
-    [
-        (
-            lambda: studies.specificity("sdf", rate_per_s=-3),
-            "out-of-range",
-            "rate_per_s",
-            -3,
-            "rate_per_s = -3 is out",
-        ),
-        (
-            lambda: studies.merit("sdf", rate_per_s=1e99),
-            "out-of-range",
-            "rate_per_s",
-            1e99,
-            "rate_per_s = 1e+99 is",
-        ),
-        (
-            lambda: studies.specificity("sdf", without="none:A"),
-            "unreadable",
-            "without",
-            "none:A",
-            "no module none",
-        ),
-        (
-            lambda: studies.specificity("sdf", disk="uberdisc"),
-            "unknown-name",
-            "disk",
-            "uberdisc",
-            'disk = "uberdisc"',
-        ),
-        (
-            lambda: studies.specificity("sdf", fit_bytes=-1),
-            "out-of-range",
-            "fit_bytes",
-            -1,
-            "fit_bytes = -1 is out",
-        ),
-        (lambda: sledsim.device("g2", tipps=3), "unknown-key", "tipps", None, "unknown key tipps: did you mean"),
-        (
-            lambda: sledsim.device("g2", active_tips=9000),
-            "conflict",
-            "active_tips",
-            9000,
-            "active_tips = 9000 exceeds tips =",
-        ),
-        (lambda: sledsim.device("none:A"), "unreadable", "name", "none:A", "no module none"),
-        (lambda: sledsim.Device("g22"), "unknown-name", "name", "g22", 'name = "g22" is not known'),
-        (lambda: studies.matched_disk("g22"), "unknown-name", "device", "g22", 'device = "g22" is not known'),
-        (lambda: studies.matched_disk("g2", base="g3"), "unsupported", "base", "g3", "g3 is MEMS storage"),
-        (
-            lambda: studies.matched_disk({"name": "g2", "bit_nm": 0}),
-            "out-of-range",
-            "device.bit_nm",
-            0,
-            "device.bit_nm = 0",
-        ),
-        (
-            lambda: studies.relation_times("none.toml"),
-            "unreadable",
-            "device",
-            "none.toml",
-            'device = "none.toml": ',
-        ),
-        (
-            lambda: studies.relation_times("g2", layouts=["rows"]),
-            "unknown-name",
-            "layouts",
-            "rows",
-            "no layout 'rows'",
-        ),
-        (
-            lambda: studies.merit("equivalent", without="rows"),
-            "unknown-name",
-            "without",
-            "rows",
-            "no layout 'rows'",
-        ),
-        (lambda: studies.design("g22"), "unknown-name", "source", "g22", "there is no drawing g22"),
-        (
-            lambda: studies.cost(document(), mems="g22"),
-            "unknown-name",
-            "mems",
-            "g22",
-            'mems = "g22" is not known',
-        ),
-        (lambda: sledsim.replay("none.csv", scheduler="spf"), "unknown-name", "scheduler", "spf", 'scheduler = "spf"'),
-        (lambda: sledsim.replay("none.csv", "none:A"), "unreadable", "device", "none:A", "no module none"),
-    ],
-)
-def test_errors_name_python_arguments(
-    wrongly: Callable[[], object], kind: str, path: str, value: Any, begins: str
-) -> None:
-    with pytest.raises(sledsim.SledsimError) as caught:
-        wrongly()
-    error = caught.value
-    assert [(fault.kind, fault.path, fault.value) for fault in error.faults] == [(kind, path, value)]
-    assert (error.file, error.setting) == (None, None)
-    assert str(error).startswith(begins)
-
-
 def test_errors_of_replay_name_and_suggest_python_arguments(tmp_path: Path) -> None:
     trace = tmp_path / "bad.csv"
     trace.write_text(f"{HEADER}0,0,0,none,R\n")
@@ -290,54 +187,6 @@ def test_typed_classes_report_all_faults() -> None:
         ("unknown-key", "schedulr", None, "scheduler"),
         ("wrong-type", "batch_max", "y", None),
     ]
-
-
-@pytest.mark.parametrize(
-    ("typed", "message"),
-    [
-        (["replay", "TRACE", "--fit", "bad"], '--fit "bad" is not known'),
-        (["replay", "TRACE", "--time-scale", "-1"], "--time-scale -1 is out of range"),
-        (["replay", "TRACE", "--device", "g99"], '--device "g99" is not known: did you mean'),
-        (["hit-ratio", "TRACE", "--policy", "lruu", "--pages", "10"], '--policy "lruu" is not known'),
-        (["cost", "--workload", "tpcc-like", "--mems-size", "1 foo"], '--mems-size "1 foo" is of the wrong type'),
-        (["device", "g99"], 'NAME = "g99" is not known: did you mean'),
-        (["relation", "--device", "g99"], '--device "g99" is not known: did you mean'),
-        (["role-test", "specificity", "sdf", "--rate", "-3"], "--rate -3 is out of range"),
-        (["role-test", "merit", "sdf", "--rate", "-3"], "--rate -3 is out of range"),
-        (["role-test", "specificity", "sdf", "--disk", "uberdisc"], '--disk "uberdisc" is not known: did you mean'),
-    ],
-)
-def test_the_command_line_names_options(
-    sledsim_cli: Callable[..., Outcome], tmp_path: Path, typed: list[str], message: str
-) -> None:
-    trace = tmp_path / "small.csv"
-    trace.write_text(f"{HEADER}0,0,0,512,R\n1,0,512,512,R\n")
-    outcome = sledsim_cli(*(trace if word == "TRACE" else word for word in typed))
-    assert outcome.status == 2
-    assert outcome.err.startswith(f"error: {message}"), outcome.err
-
-
-def test_the_command_line_suggests_its_options(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
-    trace = tmp_path / "far.csv"
-    trace.write_text(f"{HEADER}0,0,{1 << 49},512,R\n1,1,{1 << 50},512,R\n")
-    scenario = document(workload={"path": str(trace)})
-    with pytest.raises(TraceError) as caught:
-        sledsim.run(scenario)
-    assert 'workload.fit = "wrap"' in str(caught.value)
-    assert "--" not in str(caught.value)
-    shown = sledsim_cli("replay", trace, "--device", "g2")
-    assert shown.status == 2
-    assert "choose one device of the trace with --devices, or map addresses with --fit wrap or --fit scale" in shown.err
-    (tmp_path / "it.json").write_text(json.dumps(scenario))
-    shown = sledsim_cli("run", tmp_path / "it.json")
-    assert "--set workload.fit=wrap or --set workload.fit=scale" in shown.err
-    shown = sledsim_cli("run", tmp_path / "it.json", "--set", "sead=1", "--set", "run.requests=many")
-    assert shown.err.startswith('error: --set sead=1: unknown key sead: did you mean "seed"?')
-    assert 'run.requests = "many" is of the wrong type' in shown.err
-    trace.write_text(f"{HEADER}0,0,0,none,R\n0,0,0,512,R\n")
-    shown = sledsim_cli("trace", trace)
-    assert "give --skip-bad 1, which leaves out 1 of 2 records" in shown.err
-    assert f"sledsim trace {trace} --skip-bad 1" in shown.err
 
 
 def test_after_50_faults_the_others_are_counted() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import sledsim
 from ctrl_c import interrupted
-from sledsim import ScenarioError, SledsimError, TraceError
+from sledsim import SledsimError, TraceError
 from test_trace import parquet_of
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from conftest import Outcome
 
 SLOW = pytest.mark.slow
-POLICIES = ["lru", "fifo", "clock", "lfuda", "arc", "2q", "slru", "s3-fifo"]
+POLICIES = ["lru", "fifo", "clock", "lfuda", "arc", "2q", "slru", "s3-fifo", "sieve", "w-tinylfu"]
 
 
 def lru_hits(references: list[tuple[int, int]], pages: int) -> int:
@@ -122,30 +122,6 @@ def test_error_of_the_progress_function_ends_the_count(mixed_file: Path) -> None
         sledsim.studies.hit_ratio(mixed_file, progress=refuse)
 
 
-@pytest.mark.parametrize(
-    ("policy", "pages", "options", "said"),
-    [
-        ("lruu", 10, {}, 'did you mean "lru"'),
-        ("lru:share=1", 10, {}, "unknown key policy.share"),
-        ("slru:protected_share=2", 10, {}, "protected_share = 2"),
-        ("slru:protected_share", 10, {}, "NAME:KEY=VALUE"),
-        ("slru:protected_share=much", 10, {}, "expected a number"),
-        ({"protected_share": 0.5}, 10, {}, "name is missing"),
-        ([], 10, {}, "at least one policy"),
-        ("lru", [], {}, "at least one policy"),
-        ("lru", 0, {}, "pages = 0"),
-        ("lru", 2.5, {}, "pages = 2.5"),
-        ("lru", 2**31, {}, "pages = 2147483648 is out of range: expected a whole number from 1 to 2147483647"),
-        ("lru", 10, {"page_bytes": 0}, "page_bytes = 0"),
-    ],
-)
-def test_errors_name_the_invalid_value(
-    trace_file: Path, policy: object, pages: object, options: dict[str, object], said: str
-) -> None:
-    with pytest.raises(ScenarioError, match=said.replace("(", r"\(")):
-        sledsim.studies.hit_ratio(trace_file, policy, pages, **options)  # type: ignore[arg-type]
-
-
 def test_unreadable_traces_are_refused(tmp_path: Path, trace_file: Path) -> None:
     with pytest.raises(TraceError, match="no such file"):
         sledsim.studies.hit_ratio(tmp_path / "none.csv")
@@ -193,29 +169,6 @@ def test_the_miss_ratio_curve_shows_one_minus_the_hit_ratio(
     assert [row["miss"] for row in rows] == [pytest.approx(1 - hit, abs=1e-6) for hit in hits]
     assert chart["encoding"]["x"]["title"] == "Size of the cache (pages)"
     assert chart["encoding"]["x"]["scale"]["type"] == "log"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--plot", "misses.gif"], ".png"),
-        (["--policy", "lruu"], "did you mean"),
-        (["--pages", "ten"], "expected numbers of pages"),
-        (["--pages", f"5,{'9' * 5_000}"], f"{'9' * 18}…: too large, a number of 5,000 digits"),
-        (["--pages", "0"], "expected numbers of pages"),
-        (["--page-bytes", "0"], "page-bytes"),
-        (["--format", "vscsii"], "vscsi"),
-        (["--format", "parquet"], "--format: Parquet files are told by their content"),
-        (["--column", "foo=bar"], '--column: "foo" is not known; did you mean op?'),
-        (["--time-unit", "us"], "--time-unit: has no meaning for format csv"),
-    ],
-)
-def test_wrong_arguments_are_refused(
-    sledsim_cli: Callable[..., Outcome], trace_file: Path, arguments: list[str], said: str
-) -> None:
-    done = sledsim_cli("hit-ratio", trace_file, *arguments)
-    assert done.status == 2
-    assert said in done.err
 
 
 def test_error_of_too_many_pages_suggests_the_option(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:

@@ -102,34 +102,6 @@ def test_the_python_function_returns_the_device(simple: Path) -> None:
     assert result.requests.completed == 5
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "line", "expected"),
-    [
-        ("disksim_simpledisk", "disksim_simplydisk", 2, 'SD.type of block = "disksim_simplydisk" is not known'),
-        (
-            "Block count",
-            "Block number",
-            3,
-            'disksim_simpledisk SD.Block number: did you mean "Block count"?',
-        ),
-        ("= 100000", "= 0", 3, "disksim_simpledisk SD.Block count = 0 is out of range: expected a whole number from 1"),
-        ("= 9.5", "= quick", 4, 'disksim_simpledisk SD.Access time = "quick" is of the wrong type: expected a number'),
-        ("  Never disconnect = 0,\n", "", 2, "disksim_simpledisk SD.Never disconnect is missing: expected 0 or 1"),
-        ("Never disconnect = 0", "source gone.specs", 7, "gone.specs"),
-        ("Print stats = 1", "Never disconnect = 1", 8, "second time"),
-    ],
-)
-def test_import_errors_have_their_place(
-    sledsim_cli: Callable[..., Outcome], simple: Path, before: str, after: str, line: int, expected: str
-) -> None:
-    assert before in SIMPLE
-    simple.write_text(SIMPLE.replace(before, after, 1))
-    found = sledsim_cli("import", simple)
-    assert (found.status, found.out) == (2, "")
-    assert found.err.startswith(f"error: {simple}: line {line}: ")
-    assert expected in found.err
-
-
 def test_invalid_files_are_refused(sledsim_cli: Callable[..., Outcome], simple: Path, tmp_path: Path) -> None:
     for path in [tmp_path / "gone.parv", tmp_path]:
         found = sledsim_cli("import", path)

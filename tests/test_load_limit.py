@@ -197,3 +197,15 @@ def test_other_outputs_are_refused_beside_a_search(tmp_path: Path, sledsim_cli: 
     trace = poisson_trace(tmp_path / "poisson.csv", 100.0, 10)
     done = sledsim_cli("replay", trace, "--find-limit", "5", "--log", tmp_path / "x.csv")
     assert (done.status, "cannot be combined with --find-limit" in done.err) == (2, True)
+
+
+def test_run_finds_the_limit_of_a_scenario(tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+    path = tmp_path / "constant.json"
+    path.write_text(json.dumps(scenario(20_000)))
+    shown = sledsim_cli("run", path, "--find-limit", "mean=1.2ms")
+    assert shown.status == 0, shown.err
+    assert "constant.json · highest load with mean response ≤ 1.2 ms" in shown.out
+    (row,) = json.loads(sledsim_cli("run", path, "--find-limit", "mean=1.2ms", "--json").out)["limits"]
+    assert row["limit"] == sledsim.find_limit(path, mean_ms=1.2).to_dict()["limits"][0]["limit"]
+    refused = sledsim_cli("run", path, "--find-limit", "mean=1.2ms", "--full")
+    assert (refused.status, "cannot be combined with --find-limit" in refused.err) == (2, True)

@@ -19,7 +19,7 @@ from sledsim.machine import Guest, is_there, run, run_each
 from sledsim.machine.archive import Archive
 from sledsim.machine.assembled import Assembled
 from sledsim.machine.browsing import Cache, browsing
-from sledsim.machine.emulation import unpacked
+from sledsim.machine.emulation import unpack_results
 from sledsim.machine.programs import program
 from sledsim.machine.running import _path_us
 from sledsim.machine.sources import sources
@@ -293,9 +293,9 @@ def test_missing_tools_are_named_with_their_package(
 
 
 def test_truncated_archives_are_refused() -> None:
-    assert unpacked(WHOLE)["output"] == b"done\n"
+    assert unpack_results(WHOLE)["output"] == b"done\n"
     with pytest.raises((tarfile.TarError, EOFError)):
-        unpacked(WHOLE[:-40])
+        unpack_results(WHOLE[:-40])
 
 
 def test_the_command_prints_times_and_exit_status(
@@ -309,31 +309,6 @@ def test_the_command_prints_times_and_exit_status(
     assert trace.read_bytes() == TRACE.encode()
     replayed = sledsim_cli("replay", trace, "--device", "g2", "--json")
     assert json.loads(replayed.out)["requests"]["completed"] == 5
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (("g2",), "or give a command after --"),
-        (("g2", "--program", "postmark", "jobs.fio"), "takes no further arguments"),
-        (("g2", "--program", "postmark", "--size", "files"), "expected KEY=N"),
-        (("g2", "--program", "postmark", "--memory-mib", "1"), "--memory-mib"),
-        (("g2", "--program", "postmark", "--file-system", "ffs"), "--file-system"),
-        (("g2", "--program", "postmark", "--device", "g1", "--trace", "t.csv"), "--trace records one run"),
-        (
-            ("g2", "--program", "postmark", "--threads", "2"),
-            "--threads applies to several runs: leave it out, or give --device",
-        ),
-        (("g9", "--program", "postmark"), "g9"),
-    ],
-)
-def test_wrong_commands_are_refused(
-    machine: Path, sledsim_cli: Callable[..., Outcome], words: tuple[str, ...], says: str
-) -> None:
-    done = sledsim_cli("machine", "--machine", machine, *words)
-    assert done.status == 2
-    assert says in done.err
-    assert "Traceback" not in done.err
 
 
 def test_libraries_and_links_are_resolved_like_the_loader(tmp_path: Path) -> None:

@@ -187,43 +187,6 @@ def test_unwritable_traces_are_refused_before_the_run(called: Callable[..., Outc
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (("g2", "--program", "nosuch"), "error: --program 'nosuch' is none of those"),
-        (("g2", "--program", "postmark", "--size", "foo=1"), "error: sizes of postmark has no 'foo'"),
-        (("g2", "--program", "browse", "--size", "pages=100000", "--size", "visits=20000"), "error: visits = 20000"),
-        (("nosuch", "--program", "postmark"), 'error: SYSTEM = "nosuch" is not known'),
-        (("g2", "--program", "postmark", "--device", "nosuch"), 'error: --device "nosuch" is not known'),
-        (("g2", "--program", "postmark", "--set", "device=nosuch"), "error: --set device=nosuch: "),
-        (("g2", "--program", "postmark", "--limit-s", "0"), "error: --limit-s"),
-        (("g2", "--size", "files=1", "--", "ls"), "error: sizes: a command has none, a program has"),
-        (("g2", "--file", "nothing", "--", "ls"), "error: nothing: no such file"),
-    ],
-)
-def test_argument_errors_need_no_machine(
-    sledsim_cli: Callable[..., Outcome], tmp_path: Path, words: tuple[str, ...], says: str
-) -> None:
-    done = sledsim_cli("machine", "--machine", tmp_path, *words)
-    assert done.status == 2
-    assert done.err.startswith(says)
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (("--device", "g1", "--device", "g1"), "--device g1 is given twice: leave one out"),
-        (("--size", "files=1", "--size", "files=2"), "--size files is given twice: leave one out"),
-        (("--size", "files=\u0663"), "--size files=\u0663: expected KEY=N, such as files=2000"),
-        (("--size", f"files={'9' * 5_000}"), f"--size files={'9' * 18}… is too large, a number of 5,000 digits"),
-    ],
-)
-def test_duplicate_and_non_numeric_options_are_refused(
-    called: Callable[..., Outcome], words: tuple[str, ...], says: str
-) -> None:
-    assert called("--program", "postmark", *words).err == f"error: {says}\n"
-
-
-@pytest.mark.parametrize(
     ("contents", "lacks"),
     [
         ({}, "contents.json has no packages"),

@@ -71,17 +71,6 @@ def test_a_disk_of_any_curve_can_be_fitted(base: str) -> None:
     assert mean_access_ms(fit.device, 4096) == fit.disk_ms == pytest.approx(fit.mems_ms, rel=0.002)
 
 
-def test_devices_that_cannot_be_fitted_are_refused() -> None:
-    with pytest.raises(SledsimError, match="uberdisk is a disk drive: a disk is fitted to MEMS storage"):
-        sledsim.studies.matched_disk("uberdisk")
-    with pytest.raises(SledsimError, match="g3 is MEMS storage: it is a disk that is fitted"):
-        sledsim.studies.matched_disk("g2", base="g3")
-    with pytest.raises(SledsimError, match=r"hp_c2247a has 1\.052 GB, and g2 3\.456 GB"):
-        sledsim.studies.matched_disk("g2", base="hp_c2247a")
-    with pytest.raises(SledsimError, match=r"atlas10k can't be made as fast as g2.*its bus and commands"):
-        sledsim.studies.matched_disk("g2", base="atlas10k")
-
-
 def test_replacing_a_device_is_not_specific() -> None:
     # Section 5.3 of schlosser2004: in an array MEMS storage is a fast disk; 15.1 ms become 5.24 on either.
     with_role, without = EXAMPLES / "augmented-disk.toml", EXAMPLES / "busy-disk.toml"

@@ -142,24 +142,6 @@ def test_html_needs_no_network(result: sledsim.Result, tmp_path: Path) -> None:
     assert 'src="http' not in path.read_text()
 
 
-@pytest.mark.parametrize(
-    ("draw", "message"),
-    [
-        (lambda result: result.plot("pie"), "no plot 'pie' of a result .known: response, wait"),
-        (lambda _: sledsim.Device("g2").plot("pie"), "no plot 'pie' of MEMS storage .known: curve, surface"),
-        (
-            lambda result: sledsim.compare([result]).plot("speed"),
-            r"no metric 'speed' to draw \(known: response\.mean_ms",
-        ),
-        (lambda result: result.save_plot("a.gif"), r"unknown kind of picture '\.gif'; expected \.html"),
-        (lambda result: result.save_plot("nowhere/a.svg"), "cannot be written"),
-    ],
-)
-def test_undrawable_results_raise_an_error(result: sledsim.Result, draw: Any, message: str) -> None:
-    with pytest.raises(SledsimError, match=message):
-        draw(result)
-
-
 def test_cumulative_shares_rise_to_one() -> None:
     edges = np.array([1.0, 2.0, 4.0, 8.0])
     counts = np.array([1, 0, 3], dtype=np.uint64)

@@ -11,7 +11,6 @@ import sledsim
 from conftest import SCENARIO
 from sledsim import SledsimError
 from sledsim.runs.running import run_resolved
-from test_bad_input import assert_refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -306,36 +305,6 @@ def test_the_command_prints_json_and_nothing_else(
     assert [each["defaults"] for each in answer["runs"][:3]] == [[], ["spin_down"], ["merge"]]
     assert answer["runs"][0]["summary"]["requests"]["completed"] == 300
     assert "<svg" in picture.read_text()
-
-
-def test_wrong_input_is_refused(sledsim_cli: Callable[..., Outcome], scenario_file: Path, disk_file: Path) -> None:
-    path = scenario_file
-    assert_refused(sledsim_cli("power", path.with_name("smal.toml")), "smal.toml: no such file", "small.toml")
-    assert_refused(sledsim_cli("power", path, "--set", "run.requsts=5"), "run.requsts", '"requests"')
-    assert_refused(sledsim_cli("power", path, "--set", "device=g22"), "g22", '"g2"')
-    assert_refused(sledsim_cli("power", path, "--set", "system.spin_down=adaptiv"), "adaptiv")
-    assert_refused(sledsim_cli("power", path, "--plot", path.with_suffix(".gif")), ".gif", ".svg")
-    for arguments in (["power", path, "--set", f"device={disk_file}"], ["device", disk_file, "--break-even"]):
-        assert_refused(sledsim_cli(*arguments), "powers of small-disk are not known", "g2", "device file")
-    assert_refused(sledsim_cli("power", path, "--set", "device=atlas10k", "--policies"), "powers of atlas10k")
-    assert_refused(sledsim_cli("device", "g2-papr", "--break-even"), "g2-papr", "g2-paper")
-    wasteful = ["g2", "--set", "device.inactive_mw=200"]
-    assert_refused(
-        sledsim_cli("device", *wasteful, "--break-even"),
-        "g2: system.device.inactive_mw = 200 exceeds system.device.sled_mw",
-        "raise system.device.sled_mw",
-    )
-    set_wasteful = ["--set", "device.inactive_mw=200", "--set", "system.spin_down=immediate"]
-    assert_refused(sledsim_cli("run", path, *set_wasteful), "--set device.inactive_mw=200:", "system.spin_down")
-    delayed = ["--set", "device=atlas10k", "--set", "system.delayed_startup={requests = 2, wait_ms = 5}"]
-    assert_refused(sledsim_cli("run", path, *delayed), "--set ", "system.delayed_startup: atlas10k never stops")
-    assert_refused(
-        sledsim_cli("run", path, "--set", "system.spin_down=timeout"), '{ name = "timeout", after_ms = 5.0 }'
-    )
-    wrong: Any = 3
-    for compared in (sledsim.power, sledsim.run):
-        with pytest.raises(sledsim.ScenarioError, match="int 3 is of the wrong type"):
-            compared(wrong)
 
 
 def test_a_state_has_one_colour_in_pictures_of_runs_and_of_break_even_times() -> None:

@@ -294,24 +294,6 @@ def test_a_time_alone_and_among_others_gives_the_same(description: Description, 
 # Errors.
 
 
-@pytest.mark.parametrize(
-    ("transitions", "expected"),
-    [
-        ([("a", "b", -1.0), ("b", LOSS, 1.0)], "rate from 'a' to 'b': expected a number an hour from 0 up (got -1.0)"),
-        ([("a", LOSS, math.nan)], "rate from 'a' to LOSS: expected"),
-        ([("a", "b", 1.0), ("b", "a", 1.0)], "state 'a' has no path to loss"),
-        ([("a", LOSS, 0.0)], "state 'a' has no path to loss"),
-        ([("a", LOSS, 1.0), ("a", "b", 1.0)], "state 'b' has no path to loss"),
-        ([("a", LOSS, 1.0), (LOSS, "a", 1.0)], "lost data does not come back"),
-        ([(i if i else "a", i + 1, 1.0) for i in range(301)] + [(301, LOSS, 1.0)], "more than 300 states"),
-    ],
-)
-def test_invalid_chains_are_refused(transitions: list[Any], expected: str) -> None:
-    with pytest.raises(ReliabilityError) as error:
-        Chain.of("a", transitions)
-    assert expected in str(error.value)
-
-
 def test_figures_without_a_chain_are_refused() -> None:
     many = enclosure(600)
     with pytest.raises(ReliabilityError, match=r"enclosure\.spares: 600 spares and a parity of 1 make 1,202 states"):

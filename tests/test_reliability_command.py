@@ -284,40 +284,6 @@ def test_examples_have_the_documented_effect(
     assert len(list(tmp_path.iterdir())) == sum("--plot" in words for words in commands)
 
 
-@pytest.mark.parametrize(
-    ("setting", "words"),
-    [
-        ("enclosure.spare=3", ["enclosure.spare", 'did you mean "spares"?']),
-        ("enclosures.spares=3", ["enclosures", 'did you mean "enclosure"?']),
-        ("device.mttf=200000", ["device.mttf = 200000", "expected a number with a unit of", '"15 min"']),
-        ("device.mttf=-3 years", ["device.mttf", "-3 years", "above 0"]),
-        ("rebuild.time=0 s", ["rebuild.time", "above 0"]),
-        ("device.mttf=3 fortnights", ["device.mttf", "fortnights", "week"]),
-        ("enclosure={devices = 4, parity = 5}", ["enclosure.parity", "5 of 4 devices"]),
-        ("enclosure.spares=-1", ["enclosure.spares", "-1"]),
-        ("enclosure.data=many", ["enclosure.data", "many"]),
-        ("enclosure.sparing=both", ["enclosure.sparing", "both", "dedicated"]),
-        ("repair.strategy=preventive", ["repair.preventive", "missing", "1 week"]),
-        ("device.lifetime={kind = 'weibull'}", ["device.lifetime.shape", "missing"]),
-        ("device.batches={size = 0, share = 0.1, mttf = '1 year'}", ["device.batches.size", "0"]),
-        ("device.latent_errors={every = 5}", ["device.latent_errors.every", "expected a number with a unit of"]),
-        ("rebuild={bandwidth_share = 0.5}", ["device.name", "missing"]),
-        ("cost={device = -1.0}", ["cost.device", "-1"]),
-        ("enclosure.spares.count=3", ["enclosure.spares.count can't be set inside 1, which is not a table"]),
-        ("spares=3", ["spares", "unknown key", "known: enclosure"]),
-        ("enclosure..spares=3", ["enclosure..spares", "no dotted path of keys"]),
-        ("enclosure=3", ["enclosure", "3"]),
-        ("nothing", ["nothing", "path=value"]),
-    ],
-)
-def test_wrong_values_are_refused(
-    sledsim_cli: Callable[..., Outcome], enclosure_file: Path, setting: str, words: list[str]
-) -> None:
-    assert_refused(sledsim_cli("reliability", enclosure_file, "--set", setting), *words)
-    with pytest.raises(reliability.ReliabilityError):
-        reliability.analyse(enclosure_file, overrides=[setting])
-
-
 def test_errors_of_a_file_name_the_file(sledsim_cli: Callable[..., Outcome], enclosure_file: Path) -> None:
     enclosure_file.write_text(TOML.replace("spares", "spars"))
     assert_refused(
@@ -358,38 +324,6 @@ def test_counting_failures_needs_a_constant_number_of_devices(
 ) -> None:
     found = sledsim_cli("reliability", enclosure_file, "--figure", "failures", "-s", "enclosure.sparing=distributed")
     assert_refused(found, "enclosure.sparing", "dedicated")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--figure", "survivl"], ["--figure", "survivl", "spares"]),
-        (["--figure", "cost", "--years", "3"], ["--years", "cost.lifetime"]),
-        (["--figure", "maintenance", "--years", "3"], ["--years", "no time"]),
-        (["--figure", "cost", "other.toml"], ["--figure", "one file"]),
-        (["--years", "one"], ["--years", "one"]),
-        (["--years", "-1"], ["years", "-1"]),
-        (["--years", "nan"], ["years", "nan"]),
-        (["--figure", "spares", "--years", "-1"], ["years", "-1"]),
-        (["--figure", "failures", "--years", "inf"], ["years", "inf"]),
-        (["--figure", "cost", "--seed", "3"], ["--seed", "--figure"]),
-        (["--figure", "spares", "--simulate"], ["--simulate", "--figure"]),
-        (["other.toml", "--simulate"], ["--simulate", "a comparison"]),
-        (["--lifetimes", "3"], ["lifetimes", "3", "1,000"]),
-        (["--lifetimes", "many"], ["--lifetimes", "valid integer"]),
-        (["--precision", "-0.1"], ["precision", "-0.1"]),
-        (["--seed", "-1"], ["seed", "-1"]),
-        (["--plot", "plot.gif"], [".gif", ".svg"]),
-        (["--plot", "nowhere/plot.png"], ["no folder nowhere"]),
-    ],
-)
-def test_wrong_use_is_refused(
-    sledsim_cli: Callable[..., Outcome], enclosure_file: Path, arguments: list[str], words: list[str]
-) -> None:
-    found = sledsim_cli("reliability", enclosure_file, *arguments)
-    assert (found.status, found.out) == (2, "")
-    for word in words:
-        assert word in found.err
 
 
 @pytest.mark.parametrize(
@@ -448,33 +382,9 @@ def test_every_function_accepts_python_objects(enclosure_file: Path) -> None:
         assert 0 < reliability.unrepaired_survival(source, "1 year") < 1
 
 
-WRONG_ARGUMENTS: list[tuple[str, dict[str, Any], str]] = [
-    ("analyse", {"years": 3}, "years: expected times above 0, such as [1, 3, 5] (got 3)"),
-    ("analyse", {"years": []}, "years: expected times above 0, such as [1, 3, 5] (got none)"),
-    ("analyse", {"years": ["1 year"]}, "years: expected a number above 0 (got '1 year')"),
-    ("simulate", {"years": "1"}, "years: expected times above 0, such as [1, 3, 5] (got '1')"),
-    ("simulate", {"years": [1, -1]}, "years: expected a number above 0 (got -1)"),
-    ("mttf_by_maintenance", {"repair_times": [7]}, "repair_times: 7 has no unit"),
-    ("mttf_by_maintenance", {"repair_times": ["-1 day"]}, "repair_times: '-1 day' is not a length of time above zero"),
-    ("survival_by_spares", {"disks_h": [-1.0]}, "disks_h: expected hours above 0 (got -1.0)"),
-]
-
-
-@pytest.mark.parametrize(("function", "arguments", "expected"), WRONG_ARGUMENTS)
-def test_wrong_arguments_are_named(function: str, arguments: dict[str, Any], expected: str) -> None:
-    with pytest.raises(reliability.ReliabilityError) as error:
-        getattr(reliability, function)(TOML, **arguments)
-    assert str(error.value).startswith(expected)
-
-
 def test_the_model_has_its_chain_drawn() -> None:
     drawn = reliability.MarkovModel.__doc__ or ""
     assert all(symbol in drawn for symbol in ("N1", "D1", "N0", "D0", "DL", "λ", "μ", "ρ0", "ρ1"))
-
-
-def test_empty_comparisons_are_refused() -> None:
-    with pytest.raises(reliability.ReliabilityError, match="nothing to compare"):
-        reliability.compare_enclosures([])
 
 
 def test_tables_have_whole_years() -> None:

@@ -313,26 +313,6 @@ def test_a_bad_description_is_refused_by_key(name: str) -> None:
         simulate(HONG2006, overrides=sets, lifetimes=1000)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"years": []}, "years: "),
-        ({"years": [1, -1]}, "years: "),
-        ({"lifetimes": 999}, "lifetimes = 999"),
-        ({"lifetimes": 1e4}, "lifetimes = 10000.0"),
-        ({"precision": 0.0}, "precision: expected a number from 1e-06 up .got 0"),
-        ({"confidence": 95}, "confidence = 95"),
-        ({"seed": -1}, "seed = -1"),
-        ({"threads": 0}, "threads = 0"),
-        ({"method": "fast"}, 'method = "fast" is not known'),
-        ({"method": "biased", "to_loss": True}, "to_loss: "),
-    ],
-)
-def test_a_bad_argument_is_refused_by_name(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(ReliabilityError, match=message):
-        simulate(HONG2006, **arguments)
-
-
 def test_progress_is_reported_and_its_errors_are_passed_on() -> None:
     calls: list[tuple[int, int]] = []
     simulate(HONG2006, method="plain", lifetimes=1_000_000, progress=lambda *lives: calls.append(lives))

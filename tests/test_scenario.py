@@ -102,19 +102,6 @@ def test_relative_paths_start_at_the_scenario(tmp_path: Path, trace_file: Path) 
     assert sledsim.run(scenario).requests.completed == 50
 
 
-@pytest.mark.parametrize(
-    ("keys", "message"),
-    [
-        ({"seeed": 1}, "seeed"),
-        ({"run": {"requests": "many"}}, "run.requests"),
-        ({"run": {"requests": [1]}}, "run.requests"),
-    ],
-)
-def test_typed_classes_refuse_wrong_keys_and_types(keys: dict[str, Any], message: str) -> None:
-    with pytest.raises(ScenarioError, match=message):
-        Scenario(**{**SCENARIO, **keys})
-
-
 def test_values_outside_json_are_refused() -> None:
     with pytest.raises(ScenarioError, match="has no place in a scenario"):
         resolve({**SCENARIO, "title": object()})

@@ -213,22 +213,6 @@ def test_requests_may_be_lists_arrays_and_series(kind: Callable[[Any], Any]) -> 
     assert [done.end_ns for done in session.drain()] == [done.end_ns for done in other.drain()]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        ({"lbns": [0, 1.5]}, r"^lbns\[1\] = 1.5: expected whole numbers"),
-        ({"lbns": pd.Series([0, None], dtype="Int64")}, r"^lbns\[1\] = (<NA>|nan): expected whole numbers"),
-        ({"lbns": np.array([0.0, 2.0**63])}, r"^lbns\[1\] = 9.223372036854776e.18: expected whole numbers"),
-        ({"lbns": [0, 1], "blocks": [1, 2, 3]}, "^blocks.shape"),
-        ({"lbns": [0, 1], "read": [True, 2]}, r"^read\[1\] = 2: expected true or false"),
-        ({"lbns": [0, 1], "at_ns": [5, 4]}, r"^at_ns\[1\] = 4 follows 5"),
-    ],
-)
-def test_a_wrong_value_of_an_array_is_named_by_its_index(arguments: dict[str, Any], says: str) -> None:
-    with pytest.raises(sledsim.SledsimError, match=says):
-        sledsim.Session("g2").submit_all(**arguments)
-
-
 def test_settings_of_a_session_are_texts_or_values_by_path() -> None:
     session = sledsim.Session("g2")
     with pytest.raises(sledsim.ScenarioError, match="expected texts PATH=VALUE, or values by path, not int 3"):
@@ -255,27 +239,6 @@ def test_snapshots_are_restored_only_to_the_same_system() -> None:
     logged.serve([5, 9], 8)
     session.restore(logged)
     assert len(session.result().log["lbn"]) == 2
-
-
-BEYOND = [-1, 2**63, 2**64, -(2**64), 10**5000]
-
-
-@pytest.mark.parametrize("value", BEYOND, ids=lambda value: f"{value.bit_length()} bits")
-def test_integers_out_of_range_are_refused_by_name(value: int) -> None:
-    session = sledsim.Session("g2")
-    calls: dict[str, Callable[[], object]] = {
-        "lbn": lambda: session.submit(value),
-        "blocks": lambda: session.submit(0, value),
-        "at_ns": lambda: session.flush(at_ns=value),
-        "until_ns": lambda: session.advance(value),
-    }
-    for name, call in calls.items():
-        with pytest.raises(sledsim.SledsimError, match=f"{name} = .*: expected a whole number from 0 to "):
-            call()
-    with pytest.raises(sledsim.SledsimError, match="at_ns = "):
-        session.submit(0, at_ns=value)
-    with pytest.raises(sledsim.SledsimError, match="until_ns = "):
-        session.serve(0, until_ns=value)
 
 
 def test_total_component_time_is_limited() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sledsim.show.signals import signals_heard
+from sledsim.show.signals import handled_interrupts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,21 +36,21 @@ def handler() -> Iterator[None]:
 
 def test_ctrl_c_is_raised_as_keyboard_interrupt() -> None:
     before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt) as caught, signals_heard():
+    with pytest.raises(KeyboardInterrupt) as caught, handled_interrupts():
         library()
     assert caught.value.__suppress_context__
     assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_ctrl_c_without_a_library_is_unchanged() -> None:
-    with pytest.raises(KeyboardInterrupt), signals_heard():
+    with pytest.raises(KeyboardInterrupt), handled_interrupts():
         signal.raise_signal(signal.SIGINT)
 
 
 def test_errors_of_a_library_without_ctrl_c_are_unchanged() -> None:
     before = signal.getsignal(signal.SIGINT)
     for error in (StoppedError, LookupError):
-        with pytest.raises(error, match="of its own"), signals_heard():
+        with pytest.raises(error, match="of its own"), handled_interrupts():
             raise error("of its own")
     assert signal.getsignal(signal.SIGINT) is before
 
@@ -62,7 +62,7 @@ def test_other_errors_after_ctrl_c_are_unchanged() -> None:
         except StoppedError:
             raise LookupError("elsewhere") from None
 
-    with pytest.raises(LookupError, match="elsewhere"), signals_heard():
+    with pytest.raises(LookupError, match="elsewhere"), handled_interrupts():
         fails()
 
 
@@ -71,7 +71,7 @@ def test_errors_of_a_custom_handler_are_passed_on() -> None:
         raise LookupError(f"signal {number}")
 
     signal.signal(signal.SIGINT, raises)
-    with pytest.raises(LookupError, match=f"signal {signal.SIGINT.value}"), signals_heard():
+    with pytest.raises(LookupError, match=f"signal {signal.SIGINT.value}"), handled_interrupts():
         library()
     assert signal.getsignal(signal.SIGINT) is raises
 
@@ -79,14 +79,14 @@ def test_errors_of_a_custom_handler_are_passed_on() -> None:
 def test_handlers_that_do_not_raise_stop_nothing() -> None:
     heard = []
     signal.signal(signal.SIGINT, lambda *_: heard.append("heard"))
-    with signals_heard():
+    with handled_interrupts():
         library()
     assert heard == ["heard"]
 
 
 def test_ignored_ctrl_c_stays_ignored() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with signals_heard():
+    with handled_interrupts():
         library()
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 
@@ -95,7 +95,7 @@ def test_other_threads_do_not_change_the_handler() -> None:
     before, seen = signal.getsignal(signal.SIGINT), []
 
     def work() -> None:
-        with signals_heard():
+        with handled_interrupts():
             seen.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=work)

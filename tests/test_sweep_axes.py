@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import TOML
-from sledsim import ScenarioError, SledsimError
+from sledsim import ScenarioError
 from sledsim.sweep import Range, Sample, Sweep, run
 from sledsim.sweep.axes import axis_values
 
@@ -237,38 +237,6 @@ def test_unknown_axes_are_refused(axis: str, meant: str) -> None:
     assert f'unknown key axes.{axis}: did you mean "{meant}"? (known: ' in str(fault)
 
 
-def test_all_faults_are_reported_with_axis_and_line(tmp_path: Path) -> None:
-    write(tmp_path / "base.toml", TOML)
-    text = """\
-scenario = "base.toml"
-overrides."run.requests" = -4
-[axes]
-"device.bit_nm" = [-1, 40, -2]
-workload.arrival.rate_per_s = { from = -7, to = 600, count = 3 }
-schedulr = ["fcfs"]
-[[zip]]
-"device.x_range_um" = [100, 90]
-"device.settle_constants" = [0, "much"]
-[[sample]]
-count = 3
-axes."device.tips" = [-3]
-"""
-    file = write(tmp_path / "rates.toml", text)
-    with pytest.raises(ScenarioError) as caught:
-        run(file, tmp_path / "store")
-    faults = {(fault.path, fault.value, fault.file, fault.line) for fault in caught.value.faults}
-    assert faults == {
-        ("run.requests", -4, str(file), 2),
-        ("axes.device.bit_nm.0", -1, str(file), 4),
-        ("axes.device.bit_nm.2", -2, str(file), 4),
-        ("axes.workload.arrival.rate_per_s", -7, str(file), 5),
-        ("axes.schedulr", None, str(file), 6),
-        ("zip.0.device.settle_constants.1", "much", str(file), 9),
-        ("sample.0.axes.device.tips", -3, str(file), 12),
-    }
-    assert not any("axis" in str(fault) for fault in caught.value.faults)
-
-
 def test_all_contradicting_axes_are_reported(tmp_path: Path) -> None:
     write(tmp_path / "base.toml", TOML)
     text = """\
@@ -315,73 +283,6 @@ def test_invalid_values_are_refused_before_any_run() -> None:
         Sweep(BASE, {"scheduler": ["fcfs", "sptf", "sptff"]}).check()
 
 
-WRONG: list[tuple[dict[str, Any], str]] = [
-    ({}, "scenario is missing: The scenario: the path of a file, or a table"),
-    ({"scenario": "b.toml", "axis": {}}, 'unknown key axis: did you mean "axes"'),
-    ({"workload": {}, "system": {}}, "this is a scenario"),
-    ({"scenario": 3}, "scenario = 3 is of the wrong type: expected a string or a table"),
-    ({"scenario": BASE, "replications": 0}, "replications = 0 is out of range: expected a whole number of at least 1"),
-    ({"scenario": BASE, "seed": -1}, "seed = -1"),
-    ({"scenario": BASE, "random_numbers": "comon"}, 'random_numbers = "comon" is not known: did you mean "common"'),
-    ({"scenario": BASE, "name": "a/b"}, "expected letters"),
-    ({"scenario": BASE, "axes": {RATE: []}}, "has no values"),
-    ({"scenario": BASE, "axes": {RATE: 5}}, "= 5 is of the wrong type: expected a list or a table"),
-    ({"scenario": BASE, "axes": {RATE: [1, 2, 1]}}, r"rate_per_s\.2 = 1: is repeated"),
-    ({"scenario": BASE, "axes": {RATE: [1, None]}}, r"rate_per_s\.1: has no value"),
-    ({"scenario": BASE, "axes": {RATE: [1, float("nan")]}}, "nan"),
-    ({"scenario": BASE, "axes": {RATE: {"from": 1, "to": 5}}}, "expected either step or count"),
-    (
-        {"scenario": BASE, "axes": {RATE: {"from": 1, "to": 5, "count": 1}}},
-        "count = 1 is out .* whole number from 2 to",
-    ),
-    ({"scenario": BASE, "axes": {RATE: {"from": 1, "to": 5, "step": -1}}}, "does not lead from 1 to 5"),
-    ({"scenario": BASE, "axes": {RATE: {"from": 0, "to": 5, "count": 3, "scale": "log"}}}, "have to be above 0"),
-    ({"scenario": BASE, "axes": {RATE: {"from": 1, "to": 5, "cont": 3}}}, 'cont: did you mean "count"'),
-    ({"scenario": BASE, "axes": {RATE: {"from": 1, "count": 3}}}, "rate_per_s.to is missing"),
-    ({"scenario": BASE, "axes": {RATE: list(range(1, 100_002))}}, "100,001 values; an axis may have 100,000"),
-    ({"scenario": BASE, "axes": {RATE: {"from": 1, "to": 2, "count": 100_001}}}, "100001"),
-    ({"scenario": BASE, "axes": {RATE: {"from": 0, "to": 1e9, "step": 1e-3}}}, "values; an axis may have"),
-    ({"scenario": BASE, "axes": {RATE: [1], "seed": [1]}, "replications": 2}, "leaves no seeds to derive"),
-    ({"scenario": BASE, "zip": [{RATE: [1, 2], "seed": [1]}]}, "need as many values each"),
-    (
-        {"scenario": BASE, "axes": {"device": ["g2"]}, "zip": {"system.device": ["g1"]}},
-        r"zip\.0\.system\.device: is an axis already \(as axes\.device\)",
-    ),
-    ({"scenario": BASE, "sample": {"axes": {RATE: [1, 2]}}}, "sample.count is missing"),
-    ({"scenario": BASE, "sample": {"count": 2, "axes": {RATE: [1]}, "method": "sobol"}}, "is not known"),
-    (
-        {"scenario": BASE, "sample": {"count": 2, "axes": {RATE: {"from": 1, "to": 2, "count": 3}}}},
-        "neither step nor count",
-    ),
-]
-
-
-@pytest.mark.parametrize(("tables", "message"), WRONG, ids=[message for _, message in WRONG])
-def test_errors_name_key_and_remedy(tables: dict[str, Any], message: str) -> None:
-    with pytest.raises(SledsimError, match=message):
-        Sweep.load(tables).check()
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ('axes."run.requests" = [20, 2.5]', "line 2: axes.run.requests.1 = 2.5 is of the wrong type: "),
-        ('axes.scheduler = ["fcfs", "sptff"]', 'line 2: axes.scheduler.1 = "sptff" is not known: did you mean "sptf"?'),
-        ("axes.schedulr = [1]", 'line 2: unknown key axes.schedulr: did you mean "scheduler"?'),
-        ("replications = 0", "line 2: replications = 0 is out of range: expected a whole number of at least 1"),
-    ],
-)
-def test_errors_of_a_sweep_file_name_the_file(tmp_path: Path, line: str, message: str) -> None:
-    write(tmp_path / "base.toml", TOML)
-    file = write(tmp_path / "rates.toml", f'scenario = "base.toml"\n{line}\n')
-    with pytest.raises(ScenarioError) as caught:
-        run(file, tmp_path / "store")
-    said = str(caught.value)
-    assert said.startswith(f"{file}: ")
-    assert message in said
-    assert not (tmp_path / "store").exists()
-
-
 def test_values_valid_only_together_are_accepted(tmp_path: Path) -> None:
     # 500 requests can't be left out of 100, but of 1000.
     sweep = Sweep(BASE, {"run.requests": [100, 1000], "run.warmup_requests": [0, 500]})
@@ -389,9 +290,3 @@ def test_values_valid_only_together_are_accepted(tmp_path: Path) -> None:
     assert (report.done, report.failed) == (3, 1)
     with pytest.raises(ScenarioError, match="warmup_requests"):
         Sweep(BASE, {"run.requests": [100, 1000], "run.warmup_requests": [0, 5000]}).check()
-
-
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_non_numeric_values_are_refused(value: float) -> None:
-    with pytest.raises(ScenarioError, match="expected a finite number"):
-        points(Sweep(BASE, {RATE: [1.0, value]}))

@@ -129,15 +129,3 @@ def test_functions_for_a_single_drive_refuse_trees() -> None:
     disks = {**SCENARIO, "system": {"kind": "volumes", "members": ["g2", "atlas10k"]}}
     with pytest.raises(RunError, match="the powers of atlas10k are not known"):
         sledsim.run(disks, timeline=True)
-
-
-def test_a_wrong_tree_is_refused_on_the_command_line(sledsim_command: Callable[..., Outcome], tmp_path: Path) -> None:
-    file = tmp_path / "wrong.toml"
-    file.write_text(
-        '[workload.arrival]\nkind = "closed"\noutstanding = 1\n'
-        '[system]\nkind = "partition"\nchild = "g2"\nbytes = "10 GB"\n'
-    )
-    outcome = sledsim_command("check", file)
-    assert outcome.status == 2
-    assert "system.bytes = 10000000000 (10 GB)" in outcome.err
-    assert "Traceback" not in outcome.err

@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 
 from conftest import EXAMPLES, size
 from sledsim.cli.app import app
-from sledsim.show.fitting import fitted, folded
+from sledsim.show.fitting import lay_out, wrap_text
 from sledsim.show.tables import Table
 
 if TYPE_CHECKING:
@@ -327,7 +327,7 @@ def some_tables(draw: st.DrawFn) -> Table:
 
 @given(some_tables(), st.integers(40, 130))
 def test_tables_fit_without_losing_content(table: Table, width: int) -> None:
-    lines = [line.text for line in fitted(table, width)]
+    lines = [line.text for line in lay_out(table, width)]
     assert max(map(len, lines)) <= width
     # Words may be split: compare the counts of letters only.
     texts = [table.title or "", *(cell for row in table.rows for cell in row), *table.notes]
@@ -340,5 +340,5 @@ def test_tables_fit_without_losing_content(table: Table, width: int) -> None:
 
 @given(WORDS, st.integers(10, 40))
 def test_folding_keeps_every_word(text: str, width: int) -> None:
-    parts = folded(text, width, "  ")
+    parts = wrap_text(text, width, "  ")
     assert "".join("".join(parts).split()) == "".join(text.split())

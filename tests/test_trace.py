@@ -366,13 +366,6 @@ def test_damaged_parquet_files_raise_an_error(tmp_path: Path) -> None:
         open_trace(path)
 
 
-def test_error_of_a_missing_trace_suggests_the_nearest(trace_file: Path) -> None:
-    with pytest.raises(TraceError, match=r"smal\.csv: no such file; did you mean .*small\.csv"):
-        open_trace(trace_file.with_name("smal.csv"))
-    with pytest.raises(TraceError, match="a folder"):
-        open_trace(trace_file.parent)
-
-
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
 def test_pipes_are_refused_without_blocking(sledsim_command: Callable[..., Outcome], tmp_path: Path) -> None:
     pipe, scenario = tmp_path / "pipe", tmp_path / "s.toml"

@@ -221,6 +221,7 @@ TABLES = {
     "SCSI commands": ("t_ms,lba,blocks,cmd\n0,4096,8,28\n5,8192,1,2A\n6,0,1,8a\n", (3, 5120, 0.006)),
     "SCSI commands in hexadecimal": ("t_ms,lba,blocks,cdb\n0,4096,8,0x28\n5,8192,1,0x2A\n", (2, 4608, 0.005)),
     "letters of blktrace": ("ts,sector,sectors,rwbs\n0.1,4096,8,RA\n0.6,8192,1,WS\n0.7,0,1,FWS\n", (3, 5120, 0.6)),
+    "letters of blktrace in part": ("t_s,lba,bytes,op\n0.1,4096,8,R\n0.6,8192,8,W\n0.7,0,1,WS\n", (3, 17, 0.6)),
     "FILETIME": ("ts,start,len,rw\n128166372003061629,4096,4096,R\n128166372013061629,8192,512,W\n", (2, 4608, 1.0)),
     "blanks": ("when where  much kind\n0.1   100 8 R\n0.3 300    8 W\n", (2, 8192, 0.2)),
     "no header": ("0.1 100 8 R\n0.3 300 8 W\n0.5 500 1 W\n", (3, 8704, 0.4)),

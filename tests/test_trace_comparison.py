@@ -79,11 +79,6 @@ def test_a_device_that_is_too_small_has_a_row_without_figures(poisson: Callable[
     assert all(each.result for each in sledsim.compare(trace, devices=["g2", "g3"], fit="scale").combinations)
 
 
-def test_an_unknown_device_is_an_error(poisson: Callable[..., Path]) -> None:
-    with pytest.raises(SledsimError, match='did you mean "g2"'):
-        sledsim.compare(poisson(100, requests=10), devices=["g2", "g22"])
-
-
 def test_replay_compares_lists_of_devices_and_schedulers(
     poisson: Callable[..., Path], tmp_path: Path, sledsim_cli: Callable[..., Outcome]
 ) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 import sledsim
 from sledsim import Trace, TraceError, sweep
+from sledsim.scenario.models import DriveSystem, TraceWorkload
 from sledsim.studies import hit_ratio
 from sledsim.traces import open_trace
 
@@ -102,6 +103,19 @@ def test_in_memory_traces_give_the_results_of_their_file(columns: dict[str, Any]
     assert records(open_trace(trace)) == records(trace)
 
 
+def test_typed_scenarios_take_traces_and_devices(columns: dict[str, Any], file: Path) -> None:
+    device: Any = sledsim.device("g2")
+    typed = DriveSystem(device=device, scheduler="sptf")
+    for trace in (Trace.from_frame(columns), open_trace(file)):
+        workloads: list[Any] = [trace, TraceWorkload(path=trace), {"kind": "trace", "path": trace}]
+        for workload in workloads:
+            assert same(
+                sledsim.run(sledsim.Scenario(workload=workload, system=typed)), sledsim.replay(file, scheduler="sptf")
+            )
+        slower = sledsim.Scenario(workload=TraceWorkload(path=trace, time_scale=2.0), system=typed)
+        assert same(sledsim.run(slower), sledsim.replay(file, scheduler="sptf", time_scale=2.0))
+
+
 def test_traces_in_memory_are_values_of_an_axis(columns: dict[str, Any]) -> None:
     half = {name: column[: ROWS // 2] for name, column in columns.items()}
     base = {"workload": Trace.from_frame(columns), "system": SYSTEM}
@@ -135,51 +149,11 @@ def test_columns_are_copied(columns: dict[str, Any]) -> None:
     assert records(trace) == before
 
 
-@pytest.mark.parametrize(
-    ("changed", "says"),
-    [
-        ({"time_ms": [3.0, 4.0, 0.5]}, r"field `time`: expected .*record 2 \(from 0\)"),
-        ({"lbn": [0, -8, 16]}, r'field `offset`: expected a whole number from 0, below 2\^64, found "-8", in record 1'),
-        ({"lbn": [0, 8, 16.5]}, r'found "16.5", in record 2 \(from 0\)'),
-        ({"blocks": [1, 0, 1]}, r"in record 1 \(from 0\)"),
-        ({"blocks": [1, None, 1]}, r'found "", in record 1 \(from 0\)'),
-        ({"blocks": [1, float("nan"), 1]}, r'found "NaN", in record 1 \(from 0\)'),
-        ({"op": ["R", "W", "X"]}, r'field `op`: .*found "X", in record 2 \(from 0\)'),
-        ({"lbn": [0, 8]}, "columns of different length: time_ms has 3 rows, and lbn 2"),
-        ({"lbn": [[0], [8], [16]]}, "column 'lbn': expected one row of values"),
-        ({"time_ms": None, "time": [0, 1, 2]}, r"does not name its unit: give columns.time_unit \(s, ms, us, ns"),
-        ({"op": None}, "no column of the header is named as `op` usually is"),
-        ({"offset_bytes": [0, 8, 16]}, "two columns of the offset"),
-    ],
-)
-def test_errors_of_frames_name_column_and_index(changed: dict[str, Any], says: str) -> None:
-    given: dict[str, Any] = {"time_ms": [0, 1, 2], "lbn": [0, 8, 16], "blocks": [1, 2, 3], "op": ["R", "R", "W"]}
-    given = {name: column for name, column in (given | changed).items() if column is not None}
-    with pytest.raises(TraceError, match=says):
-        Trace.from_frame(given)
-
-
 def test_bad_records_of_a_frame_can_be_skipped() -> None:
     given = {"time_ms": [0, 1, 2], "lbn": [0, -8, 16], "blocks": [1, 2, 3], "op": ["R", "R", "W"]}
     trace = Trace.from_frame(given, skip_bad=1)
     assert trace.info().records == 2
     assert sledsim.replay(trace).requests.completed == 2
-
-
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        ({"lbn": [0], "blocks": 8, "is_read": True}, "the time: give one of time_s, time_ms, time_us, time_ns"),
-        (
-            {"time_s": [0], "lbn": [0], "offset_bytes": [0], "bytes": 8, "op": "R"},
-            "the offset: give one of lbn, offset_bytes, not several",
-        ),
-        ({"time_s": [0], "lbn": [0], "blocks": 8, "is_read": 2}, "column 'is_read': expected true or false"),
-    ],
-)
-def test_each_column_is_given_once_in_one_unit(given: dict[str, Any], says: str) -> None:
-    with pytest.raises(TraceError, match=says):
-        Trace.from_columns(**given)
 
 
 @pytest.mark.parametrize("value", [3, None, [1, 2], object()], ids=lambda value: type(value).__name__)

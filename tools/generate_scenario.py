@@ -29,7 +29,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from sledsim.scenario.models.model import Model
+from sledsim.scenario.models.model import Model, TracePath
 '''
 
 STUB_HEADER = '"""Public names of ``sledsim.scenario.models``: written by tools/generate_scenario.py."""\n\n'
@@ -67,6 +67,9 @@ RENAMED = {
     "2q": "TwoQ",
     "ReadAheadSpec": "CacheReadAhead",
 }
+
+# Keys that take more than the schema says.
+WIDENED = {("TraceWorkload", "path"): "TracePath"}
 
 # What unions of policies have alike: the class of a variant by its tag.
 SHARED = {"custom": "CustomPolicy"}
@@ -214,7 +217,7 @@ class Generator:
         required = set(schema.get("required", []))
         lines, docs = [], []
         for key, value in schema.get("properties", {}).items():
-            text = self.type_of(value, name + pascal(key))
+            text = WIDENED.get((name, key)) or self.type_of(value, name + pascal(key))
             attribute = key + "_" if keyword.iskeyword(key) else key
             if "const" not in value:
                 docs += documented(attribute, value, self.definitions)

@@ -144,7 +144,7 @@ def responses() -> alt.LayerChart | alt.FacetChart:
         .encode(x="rate:Q", y="ms:Q", text="text:N", color="line:N")
     )
     return alt.layer(chart, names).properties(
-        width=WIDTH, height=HEIGHT, title="4 KB random requests: a MEMS device (g2) and a disk (Atlas 10K)"
+        width=WIDTH, height=HEIGHT, title="MEMS device (g2) and disk (Atlas 10K), 4 KB"
     )
 
 

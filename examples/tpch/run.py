@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 
 import apsw
 
-from sledsim.show import COLOURS, Table, altair_library, number, save, styled, values
+from sledsim.show import COLOURS, Table, altair_library, apply_style, number, save, values
 from sledsim.sqlite import connect
 
 DEVICES = ("g1", "g2", "g3", "atlas10k", "superdisk", "cheetah73")
@@ -246,7 +246,8 @@ def plot(found: list[Waits], path: str) -> None:
         .facet(row=alt.Row("cache:N", title=None, sort=["cold", "warm"]))
     )
     save(
-        styled(chart, "22 queries on six devices", "What each waits for storage; what does not wait is not drawn"), path
+        apply_style(chart, "22 queries on six devices", "What each waits for storage; what does not wait is not drawn"),
+        path,
     )
 
 

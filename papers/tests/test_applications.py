@@ -16,7 +16,8 @@ from sledsim_papers.harness.settings import Settings
 from sledsim_papers.harness.study import NO_MACHINES, MissingRunsError, Study
 from sledsim_papers.schlosser2000 import application_claims, applications
 from sledsim_papers.schlosser2000.application_claims import single_changes, spent_on_turns
-from sledsim_papers.schlosser2000.applications import APPLICATIONS, DISKS, SLEDS, Run, Runs, all_runs, found, make
+from sledsim_papers.schlosser2000.applications import APPLICATIONS, SLEDS, Run, Runs, all_runs, found, make
+from sledsim_papers.schlosser2000.devices import DISKS
 from test_schlosser2000 import APPLICATION_CLAIMS
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, float]
             "processor_ms": PROCESSOR_MS[run.device],
             "waiting_ms": wait,
             "kernel_ms": 2.0,
+            "requests": 10.0,
         }
         return {**times, "starts_s": 0.0, "trace": str(tmp_path / "trace.csv")}
 
@@ -252,7 +254,7 @@ def test_runs_with_a_changed_device_are_made_on_demand(
         return {**dict.fromkeys(applications.FIGURES, ms), "trace": ""}
 
     monkeypatch.setattr(applications, "made_now", made)
-    plain, changed = change("schlosser2000.gnuld-order", ["device.bit_nm=80"], study).answers
+    plain, changed = change("schlosser2000.postmark-order", ["device.bit_nm=80"], study).answers
     assert plain.verdict == "reproduced"
     assert changed.finding
     assert changed.finding.how.endswith(". Runs made here")
@@ -271,7 +273,7 @@ def test_runs_with_a_changed_device_are_made_on_demand(
     assert not asked
     monkeypatch.undo()
     monkeypatch.setenv("SLEDSIM_MACHINE", str(tmp_path))
-    answer = change("schlosser2000.gnuld-order", ["device.bit_nm=80"], study).answers[1]
+    answer = change("schlosser2000.postmark-order", ["device.bit_nm=80"], study).answers[1]
     assert (answer.verdict, answer.reason) == ("not done", NO_MACHINES)
 
 

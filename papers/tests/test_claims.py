@@ -10,16 +10,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conftest import reference
-from sledsim_papers.harness.claim import PAPERS, claims, figures_of, title
+from sledsim_papers.harness.claim import PAPERS, claims, figures_of, set_ups, title
 from sledsim_papers.harness.registry import experiments, pictures
 from sledsim_papers.harness.study import TRACES
 
 if TYPE_CHECKING:
     from sledsim_papers.harness.claim import Claim
 
-CLAIMS = 277
-#: The fields of a claim that must equal those of the reference: all except its text.
-FACTS = ("id", "where", "kind", "unit", "published", "tol", "low", "high", "data", "inputs_from")
+CLAIMS = 290
+#: The fields of a claim that must equal those of the reference.
+FACTS = (
+    *("id", "where", "kind", "unit", "published", "tol", "low", "high", "data", "set_up"),
+    *("other", "other_tol", "other_low", "other_high"),
+)
+#: The fields with text, which must be there if they are in the reference, in other words.
+TEXTS = ("what", "shape", "inputs_from", "contradicts")
 
 
 def normalised(text: str) -> str:
@@ -28,7 +33,7 @@ def normalised(text: str) -> str:
 
 
 def reference_claims(paper: str) -> dict[str, Any]:
-    return tomllib.loads(reference(f"ledger/{paper}.toml").read_text(encoding="utf-8"))
+    return tomllib.loads(reference(f"ledger-3/{paper}.toml").read_text(encoding="utf-8"))
 
 
 def test_there_are_as_many_claims_as_in_the_reference() -> None:
@@ -62,6 +67,12 @@ def test_a_claim_is_well_formed(claim: Claim) -> None:
         assert claim.stand_in
         assert claim.kind in {"value", "range"}
         assert not claim.inputs_from
+    if claim.contradicts:
+        assert (claim.other is None) == (claim.other_tol is None) == (claim.other_low is not None)
+        assert (claim.other_low is None) == (claim.other_high is None)
+    else:
+        assert (claim.other, claim.other_tol, claim.other_low, claim.other_high) == (None,) * 4
+    assert {*claim.set_up} <= {*set_ups(claim.paper)}
     assert claim.data in {"model", "stand-in", *(f"trace:{name}" for name in TRACES)}
 
 
@@ -73,10 +84,12 @@ def test_facts_match_the_reference_and_texts_do_not(paper: str) -> None:
     assert [claim["id"] for claim in ours] == [claim["id"] for claim in written["claim"]]
     for mine, theirs in zip(ours, written["claim"], strict=True):
         assert {key: mine[key] or None for key in FACTS} == {key: theirs.get(key) or None for key in FACTS}
-        sentences = {normalised(theirs[key]) for key in ("what", "note", "shape") if key in theirs}
-        for key in ("what", "note", "shape"):
+        sentences = {normalised(theirs[key]) for key in ("what", "note", "shape", "contradicts") if key in theirs}
+        for key in ("what", "note", "shape", "contradicts"):
             assert normalised(mine[key]) not in sentences, (mine["id"], key)
-        assert bool(mine["shape"]) == ("shape" in theirs), mine["id"]
+        for key in TEXTS:
+            assert bool(mine[key]) == (key in theirs), (mine["id"], key)
+    assert {*set_ups(paper)} == {*written.get("set_ups", {})}
 
 
 def test_every_experiment_and_picture_is_registered() -> None:

@@ -66,12 +66,12 @@ def verdicts_file(sledsim_cli: Callable[..., Outcome], monkeypatch: pytest.Monke
 def test_differences_between_a_quick_and_a_full_run_are_listed(verdicts_file: Path) -> None:
     quick = claims_page.record_of(reproduce())
     assert claims_page.full(quick, recorded.read("full", verdicts_file)).splitlines() == [
-        f"Sledsim {__version__}, 277 claims: the verdict of 275 is the same.",
+        f"Sledsim {__version__}, 290 claims: the verdict of 288 is the same.",
         "",
-        "| run | by construction | reproduced | shape only | differs | not done | claims |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-        "| quick | 0 | 2 | 0 | 2 | 273 | 277 |",
-        "| full | 0 | 2 | 0 | 2 | 273 | 277 |",
+        "| run | by construction | reproduced | paper inconsistent | shape only | differs | not done | claims |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| quick | 0 | 2 | 0 | 0 | 2 | 286 | 290 |",
+        "| full | 0 | 2 | 0 | 0 | 2 | 286 | 290 |",
         "",
         "| claim | paper | quick | verdict | full | verdict |",
         "| --- | --- | --- | --- | --- | --- |",
@@ -162,7 +162,7 @@ def test_claims_with_few_seeds_are_listed(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(reproduction, "experiments", lambda: {SEEK: few, MEAN: many, SETTLE: settling})
     assert claims_page.seeds(reproduce("griffin1999")).splitlines() == [
-        "Of 45 claims 2 rest on random numbers, 1 of them on runs with seeds 1 to 3 or more.",
+        "Of 47 claims 2 rest on random numbers, 1 of them on runs with seeds 1 to 3 or more.",
         "",
         "| claim | seeds of its figure | seeds of its probes alone |",
         "| --- | --- | --- |",
@@ -190,3 +190,16 @@ def test_the_command_of_a_claim_gives_the_recorded_outcome(name: str, sledsim_cl
     assert found.status == 0, found.err
     [line] = [line for line in found.out.splitlines() if line.startswith(name)]
     assert re.search(rf" {re.escape(row.ours)}( \S+)? +{row.verdict} ", line), (row, line)
+
+
+def test_outcomes_of_some_claims_replace_those_of_a_record(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    before = recorded.read("quick")
+    monkeypatch.setattr(recorded, "RECORDS", tmp_path)
+    dropped = before.model_copy(update={"claims": tuple(each for each in before.claims if each.name != MEAN)})
+    recorded.write(dropped)
+    monkeypatch.setattr(reproduction, "experiments", lambda: {SETTLE: settling, MEAN: mean_seek})
+    for name in (SETTLE, MEAN):
+        recorded.update(claims_page.record_of(reproduce(name)))
+    found = {each.name: each for each in recorded.read("quick").claims}
+    assert (found[MEAN].text, found[SETTLE].text) == ("3.0", "0.720")
+    assert all(found[each.name] == each for each in before.claims if each.name not in {SETTLE, MEAN})

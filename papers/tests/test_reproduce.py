@@ -16,7 +16,7 @@ from conftest import ROOT, SCENARIO
 from sledsim import SledsimError, __version__
 from sledsim_papers.harness import reproduction
 from sledsim_papers.harness.claim import Claim, claims
-from sledsim_papers.harness.finding import ALL_THE_SAME, COMPUTED, Finding, Ours, Probe, order, trend
+from sledsim_papers.harness.finding import ALL_THE_SAME, COMPUTED, Finding, Ours, Probe, join_level, order, trend
 from sledsim_papers.harness.registry import select
 from sledsim_papers.harness.reproduction import reproduce
 from sledsim_papers.harness.study import Study
@@ -113,6 +113,39 @@ def test_a_shape_needs_its_order_and_figures_within_a_factor_of_three(made_up: C
     assert made_of.verdict(Finding(ours, "", shape_holds=True)) in {"by construction", "differs"}
 
 
+def contradicted(kind: str, **facts: Any) -> Claim:
+    return claim(kind, contradicts="two statements", **facts)
+
+
+TWO = {"published": (1.0, 2.0), "tol": 0.1, "other": (3.0, 4.0), "other_tol": 0.1}
+ONE = {"published": 2.72, "tol": 0.01, "other": 2.59, "other_tol": 0.01}
+BETWEEN = {"low": 4.0, "high": 10.0, "other_low": 1.0, "other_high": 12.0}
+
+
+@pytest.mark.parametrize(
+    ("made_up", "ours", "verdict"),
+    [
+        (contradicted("value", **ONE), 2.58, "paper inconsistent"),
+        (contradicted("value", **ONE), 2.72, "reproduced"),
+        (contradicted("value", **ONE), 2.65, "differs"),
+        (claim("value", published=2.72, tol=0.01), 2.58, "differs"),
+        (contradicted("value", **TWO), (3.0, 4.3), "paper inconsistent"),
+        (contradicted("value", **TWO), (3.0, 2.0), "differs"),
+        (contradicted("range", **BETWEEN), (3.0, 11.0), "paper inconsistent"),
+        (contradicted("range", **BETWEEN), (3.0, 13.0), "differs"),
+    ],
+)
+def test_a_figure_that_agrees_with_the_other_statement_is_inconsistent(
+    made_up: Claim, ours: Ours, verdict: str
+) -> None:
+    assert made_up.verdict(Finding(ours, "")) == verdict
+    # Agreement with the claim from its own inputs is by construction; the other statement never is.
+    made_of = made_up.model_copy(update={"inputs_from": ("Table 4",)})
+    assert made_of.verdict(Finding(ours, "")) == ("by construction" if verdict == "reproduced" else verdict)
+    shaped = made_up.model_copy(update={"data": "stand-in", "shape": "rises"})
+    assert shaped.verdict(Finding(ours, "", shape_holds=True)) == ("shape only" if verdict == "differs" else verdict)
+
+
 @pytest.mark.parametrize(
     ("made_up", "ours"),
     [(VALUE, 10.0), (VALUE, "+"), (RANGE, ()), (RANGE, True), (ORDER, "-"), (ORDER, (1.0, 2.0)), (TREND, 1.0)],
@@ -139,6 +172,7 @@ def test_trends_and_orders_are_compared() -> None:
     assert trend([1.0, 2.0, 1.0]) == "?"
     means = {"fcfs": 3.0, "sptf": 1.0, "clook": 2.0, "sstf": 2.15}
     assert order(means) == ("sptf", "clook", "sstf", "fcfs")
+    assert join_level(("a+b", "c", "d"), {"a": 1.0, "b": 2.0, "c": 2.1, "d": 3.0}) == ("a+b~c", "d")
     # If the values do not differ, no order is reported.
     assert order(dict.fromkeys(("sptf", "clook", "fcfs"), 2.0)) == ALL_THE_SAME
     assert order({"sptf": 2.0}) == ("sptf",)
@@ -204,8 +238,8 @@ def test_the_command_prints_findings_and_verdicts(
     assert " ".join(lines["griffin1999.settle-time"]) == settle
     assert "differs" in lines["griffin1999.seek-max"]
     assert found.out.count("STAND-IN") == sum(each.stand_in for each in claims().values())
-    assert lines["griffin1999"][1:] == ["0", "1", "0", "0", "1", "43", "45"]
-    assert " ".join(lines["in"]) == "in total 0 1 0 0 1 275 277"
+    assert lines["griffin1999"][1:] == ["0", "1", "0", "0", "0", "1", "45", "47"]
+    assert " ".join(lines["in"]) == "in total 0 1 0 0 0 1 288 290"
     listed = found.out.rpartition("not done  ")[2]
     for name in claims():
         assert (f"\n{name} " in listed) == (name not in {"griffin1999.settle-time", "griffin1999.seek-max"})
@@ -228,15 +262,16 @@ def test_json_has_the_findings(
     made_up_experiments({"griffin1999.settle-time": settled, "griffin1999.seek-max": too_slow})
     found = json.loads(sledsim_cli("reproduce", "griffin1999", "--full", "--json").out)
     assert {key: found[key] for key in ("schema", "sledsim", "mode", "complete")} == {
-        "schema": 3,
+        "schema": 4,
         "sledsim": __version__,
         "mode": "full",
         "complete": True,
     }
-    counts = {"by construction": 0, "reproduced": 1, "shape only": 0, "differs": 1, "not done": 43, "simulated": 0}
+    counts = {"by construction": 0, "reproduced": 1, "paper inconsistent": 0, "shape only": 0, "differs": 1}
+    counts |= {"not done": 45, "simulated": 0}
     assert found["papers"][0]["totals"] == counts
     assert found["totals"] == {**counts, "failed": 0}
-    assert len(found["claims"]) == 45
+    assert len(found["claims"]) == 47
     by_name = {each["name"]: each for each in found["claims"]}
     settle = by_name["griffin1999.settle-time"]
     facts = {"kind": "value", "unit": "ms", "published": 0.72, "tol": 0.01, "data": "model", "where": "Table 2"}
@@ -302,7 +337,7 @@ def test_a_report_that_cannot_be_written_is_refused_before_anything_is_run(
 
 def test_names_select_claims() -> None:
     assert select(None) == list(claims())
-    assert len(select("griffin1999")) == 45
+    assert len(select("griffin1999")) == 47
     assert select("griffin1999.settle-time") == ["griffin1999.settle-time"]
     with pytest.raises(SledsimError, match="did you mean griffin1999"):
         select("griffin")

@@ -13,11 +13,10 @@ from sledsim_papers.griffin1999.workload import DEVICE
 from sledsim_papers.harness.claim import motion
 from sledsim_papers.hong2006.hierarchies import TWICE
 from sledsim_papers.hong2006.systems import LABELS, LOADS, responses, systems
-from sledsim_papers.lin2002.contradictions import MOVING_W, START_S, STOPPED_W
 from sledsim_papers.lin2002.experiments import table_1
 from sledsim_papers.lin2002.figures import PUBLISHED_J
 from sledsim_papers.lin2002.snake import COLUMN, DAY_S, FASTER, LASTS_S, REQUESTS
-from sledsim_papers.lin2002.workload import TENFOLD, day, joules
+from sledsim_papers.lin2002.workload import MOVING_W, START_S, STOPPED_W, TENFOLD, day, joules
 from sledsim_papers.schlosser2000.energy import ACCESS_W, APPLICATIONS, INACTIVE_W, SLED_W, run_s
 
 if TYPE_CHECKING:

@@ -2,6 +2,8 @@
 
     python papers/tools/claims_page.py             check every claim (minutes), record the outcomes in
                                                    papers/records/quick.json and refresh docs/papers
+    python papers/tools/claims_page.py NAME ...    check these papers and claims, replace their outcomes in the record
+                                                   and refresh docs/papers; with --mode full in full.json
     python papers/tools/claims_page.py --full FILE record the outcomes of a full run from its verdicts.json
     python papers/tools/claims_page.py --site FILE check and perturb every claim (minutes), and write to a file
                                                    docs/papers/claims.md with all tables; ``make docs`` does this
@@ -25,16 +27,22 @@ from recorded import Record
 from sledsim.show import ProgressBar
 from sledsim_papers.harness.averaging import SEEDS, SEEDS_SAID
 from sledsim_papers.harness.claim import PAPERS, VERDICTS, claims, figures_of, motion, title
-from sledsim_papers.harness.contradictions import contradictions
 from sledsim_papers.harness.reproduction import Answer, Reproduction, reproduce
 from sledsim_papers.harness.study import Study
 from sledsim_papers.harness.verdicts import verdicts
-from sledsim_papers.harness.wording import command_text, ours_text, published_text, rests_text, time_optimal_text
+from sledsim_papers.harness.wording import (
+    command_text,
+    other_text,
+    ours_text,
+    published_text,
+    rests_text,
+    time_optimal_text,
+)
 from sledsim_papers.schlosser2000 import applications
 from sledsim_papers.schlosser2000.application_claims import robust_orders
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from recorded import Outcome
 
@@ -43,11 +51,13 @@ PAGES = Path(__file__).parents[2] / "docs" / "papers"
 ALL = PAGES / "claims.md"
 #: Relative difference from which the figures of a quick and a full run are listed.
 FAR = 0.1
+#: Verdicts on figures that do not agree with the claim.
+DISAGREES = ("paper inconsistent", "shape only", "differs")
 #: A figure that is a mean over fewer seeds is listed.
 ENOUGH_SEEDS = len(SEEDS)
 #: Where a page has a table from the record, and where the site has a block that is computed.
 FROM_RECORD = re.compile(
-    r"(?P<open><!-- (?P<kind>verdicts|claims): (?P<names>[^>]+) -->\n).*?(?P<close><!-- end -->)", re.DOTALL
+    r"(?P<open><!-- (?P<kind>verdicts|claims|others): (?P<names>[^>]+) -->\n).*?(?P<close><!-- end -->)", re.DOTALL
 )
 COMPUTED = re.compile(r"<!-- computed: (?P<name>\w+) -->\n")
 
@@ -65,14 +75,21 @@ def with_record(text: str, run: Record) -> str:
     Parameters
     ----------
     text
-        The page. ``<!-- verdicts: PAPER ... -->`` has the counts of verdicts of these papers, and
-        ``<!-- claims: PAPER.CLAIM ... -->`` the outcomes of these claims.
+        The page. ``<!-- verdicts: PAPER ... -->`` has the counts of verdicts of these papers,
+        ``<!-- claims: PAPER.CLAIM ... -->`` the outcomes of these claims, and ``<!-- others: PAPER -->`` those of the
+        paper's other claims that do not agree.
     run
         The outcomes.
     """
+    listed = {
+        name for match in FROM_RECORD.finditer(text) if match["kind"] == "claims" for name in match["names"].split()
+    }
 
     def filled(match: re.Match[str]) -> str:
         names = match["names"].split()
+        if match["kind"] == "others":
+            found = [each for paper in names for each in run.of(paper)]
+            names = [each.name for each in found if each.verdict in DISAGREES and each.name not in listed]
         made = verdict_counts(run, names) if match["kind"] == "verdicts" else outcomes(run, names)
         return f"{match['open']}{made}\n{match['close']}"
 
@@ -94,12 +111,13 @@ def count_row(label: str, found: tuple[Outcome, ...]) -> list[str]:
 
 
 def outcomes(run: Record, names: list[str]) -> str:
-    """Return what the paper says and what was found for claims."""
+    """Return what the paper says, what was found for claims, and why it differs."""
     found = {each.name: each for each in run.claims}
     rows = []
     for claim, each in ((claims()[name], found[name]) for name in names):
-        rows.append([f"{sentence(claim.what)} ({claim.where})", published_text(claim), each.text, each.verdict])
-    return table(["claim", "paper", "Sledsim", "verdict"], rows)
+        what, why = f"{sentence(claim.what)} ({claim.where})", claim.why if each.verdict in DISAGREES else ""
+        rows.append([what, published_text(claim), each.text, each.verdict, why])
+    return table(["claim", "paper", "Sledsim", "verdict", "why it differs"], rows)
 
 
 def sentence(what: str) -> str:
@@ -116,10 +134,12 @@ def reasons(answer: Answer) -> Iterator[str]:
     yield finding.how
     if finding.assumes:
         yield f"*Assumed, with the sign of the claim:* {finding.assumes}"
+    if answer.verdict == "paper inconsistent":
+        yield f"*The paper contradicts itself:* {answer.claim.contradicts}"
     if answer.verdict == "shape only":
         yield f"Shape: {answer.claim.shape}"
-    if answer.verdict in {"shape only", "differs"} and finding.cause:
-        yield f"*Why it differs:* {finding.cause}"
+    if answer.verdict in DISAGREES and (answer.claim.why or finding.cause):
+        yield f"*Why it differs:* {' '.join(filter(None, (answer.claim.why, finding.cause)))}"
     if finding.probes:
         probes = [f"{probe.change}: {ours_text(probe.ours, finding, intervals=False)}" for probe in finding.probes]
         yield f"*Probes:* {'; '.join(probes)}"
@@ -173,13 +193,13 @@ def perturbed(found: Reproduction) -> str:
 
 
 def contradicting() -> str:
-    """Return the statements of papers that contradict each other."""
+    """Return the claims that contradict another statement of their paper."""
     rows = [
-        [name if each is statements[0] else "", each.where, each.arithmetic, each.text]
-        for name, statements in contradictions().items()
-        for each in statements
+        [name, published_text(claim), other_text(claim), claim.contradicts]
+        for name, claim in claims().items()
+        if claim.contradicts
     ]
-    return table(["claim", "where", "arithmetic", "figure"], rows)
+    return table(["claim", "judged", "other statement", "contradiction"], rows)
 
 
 def robust() -> str:
@@ -266,37 +286,52 @@ def record_of(found: Reproduction) -> Record:
     return Record.model_validate(verdicts(found))
 
 
-def check_all(*, perturb: bool) -> Reproduction:
-    """Check every claim with small samples; this takes minutes."""
+def check_all() -> Reproduction:
+    """Check and perturb every claim with small samples; this takes minutes."""
     with ProgressBar("reproducing", "claims") as progress:
-        return reproduce(time_optimal=perturb, perturb=perturb, progress=progress)
+        return reproduce(time_optimal=True, perturb=True, progress=progress)
 
 
-def refresh() -> None:
-    """Check every claim, write the record and refresh the pages."""
+def refresh(names: Sequence[str] = (), mode: recorded.Mode = "quick") -> None:
+    """Check claims, write the record and refresh the pages.
+
+    Parameters
+    ----------
+    names
+        Papers and claims whose outcomes are replaced; all if not given.
+    mode
+        The record to write.
+    """
     if applications.are_made_here():
         raise SystemExit(f"{applications.folder()} has runs made here; the record is made from the recorded ones")
-    found = check_all(perturb=False)
-    missing = [answer.reason for answer in found.answers if answer.failed or "SLEDSIM_REFERENCE" in answer.reason]
-    if missing or not found.complete:
-        raise SystemExit("\n".join(["not every claim could be checked:", *missing]))
-    recorded.write(record_of(found))
-    for path in sorted(PAGES.glob("*.md")):
-        path.write_text(with_record(path.read_text(encoding="utf-8"), recorded.read("quick")), encoding="utf-8")
+    chosen: Sequence[str | None] = names or [None]
+    with Study(quick=mode == "quick") as study, ProgressBar("reproducing", "claims") as progress:
+        for name in chosen:
+            # A record has no probes.
+            found = reproduce(name, study=study.unprobed(), progress=progress)
+            missing = [each.reason for each in found.answers if each.failed or "SLEDSIM_REFERENCE" in each.reason]
+            if missing or not found.complete:
+                raise SystemExit("\n".join(["not every claim could be checked:", *missing]))
+            (recorded.update if name else recorded.write)(record_of(found))
+    if mode == "quick":
+        for path in sorted(PAGES.glob("*.md")):
+            path.write_text(with_record(path.read_text(encoding="utf-8"), recorded.read("quick")), encoding="utf-8")
 
 
 def main() -> int:
     """Write what is asked for."""
     parser = argparse.ArgumentParser(description="Record the outcomes of the papers' claims and refresh their pages.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="PAPER or PAPER.CLAIM to check; all if not given")
+    parser.add_argument("--mode", choices=["quick", "full"], default="quick", help="sample sizes, and the record")
     parser.add_argument("--full", type=Path, metavar="FILE", help="record a full run from its verdicts.json")
     parser.add_argument("--site", type=Path, metavar="FILE", help="write the page with all tables to FILE")
     given = parser.parse_args()
     if given.full:
         recorded.write(recorded.read("full", given.full))
     elif given.site:
-        given.site.write_text(with_tables(ALL.read_text(encoding="utf-8"), check_all(perturb=True)), encoding="utf-8")
+        given.site.write_text(with_tables(ALL.read_text(encoding="utf-8"), check_all()), encoding="utf-8")
     else:
-        refresh()
+        refresh(given.names, given.mode)
     return 0
 
 

@@ -14,7 +14,7 @@ from sledsim_papers.harness.claim import Verdict, claims
 from sledsim_papers.harness.finding import Finding
 from sledsim_papers.harness.wording import ours_text
 
-__all__ = ["RECORDS", "Outcome", "Record", "read", "write"]
+__all__ = ["RECORDS", "Mode", "Outcome", "Record", "read", "update", "write"]
 
 RECORDS = Path(__file__).parents[1] / "records"
 Mode = Literal["quick", "full"]
@@ -96,3 +96,17 @@ def write(run: Record) -> None:
     lines = ",\n".join(each.model_dump_json() for each in run.claims)
     head = run.model_dump_json(exclude={"claims"}).removesuffix("}")
     (RECORDS / f"{run.mode}.json").write_text(f'{head},"claims":[\n{lines}\n]}}\n', encoding="utf-8")
+
+
+def update(run: Record) -> None:
+    """Replace the outcomes of some claims in a record, and add those of new claims.
+
+    Parameters
+    ----------
+    run
+        The outcomes of a run of these claims.
+    """
+    before = Record.model_validate_json((RECORDS / f"{run.mode}.json").read_bytes())
+    found = {each.name: each for each in (*before.claims, *run.claims)}
+    listed = tuple(found[name] for name in claims() if name in found)
+    write(run.model_copy(update={"claims": listed}))

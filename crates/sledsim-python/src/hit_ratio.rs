@@ -68,7 +68,7 @@ pub fn hit_ratios<'py>(
     event: Option<String>,
     time_unit: Option<String>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    // Requests count in the order of the trace, whatever their times.
+    // Requests are replayed in the order of the trace, regardless of their times, unless it is sorted.
     let options = TraceOptions {
         ignore_times: true,
         ..options(format, skip_bad, sort, sector_bytes, columns, [event, time_unit])?

@@ -101,7 +101,7 @@ impl TraceTable {
         Ok(Self { table })
     }
 
-    /// Its name: of a trace in memory what a scenario has in place of a path.
+    /// Its name, which a scenario has in place of a path.
     #[getter]
     fn name(&self) -> &str {
         self.table.name()

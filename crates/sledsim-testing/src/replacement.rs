@@ -39,6 +39,10 @@ impl Recency {
         self.pages.insert(self.clock, x);
     }
 
+    fn lru(&self) -> Option<u64> {
+        self.pages.first_key_value().map(|(_, &x)| x)
+    }
+
     fn take_lru(&mut self) -> Option<u64> {
         let (_, x) = self.pages.pop_first()?;
         self.stamps.remove(&x);
@@ -60,6 +64,8 @@ pub fn reference(policy: &str, pages: usize) -> Box<dyn Reference> {
         "2q" => Box::new(TwoQ { pages, kin: pages / 4, kout: pages / 2, ..TwoQ::default() }),
         "slru" => Box::new(Slru { pages, protected_pages: pages * 8 / 10, ..Slru::default() }),
         "s3-fifo" => Box::new(S3Fifo { pages, ..S3Fifo::default() }),
+        "sieve" => Box::new(Sieve { pages, ..Sieve::default() }),
+        "w-tinylfu" => Box::new(WTinyLfu::new(pages)),
         other => panic!("no reference for {other}: write one"),
     }
 }
@@ -286,6 +292,26 @@ struct Slru {
     protected: Recency,
 }
 
+impl Slru {
+    fn len(&self) -> usize {
+        self.probationary.len() + self.protected.len()
+    }
+
+    fn contains(&self, x: u64) -> bool {
+        self.probationary.contains(x) || self.protected.contains(x)
+    }
+
+    fn next_victim(&self) -> Option<u64> {
+        self.probationary.lru().or_else(|| self.protected.lru())
+    }
+
+    fn evict(&mut self) {
+        if self.probationary.take_lru().is_none() {
+            self.protected.take_lru();
+        }
+    }
+}
+
 impl Reference for Slru {
     fn reference(&mut self, x: u64) -> bool {
         if self.probationary.remove(x) || self.protected.contains(x) {
@@ -296,8 +322,8 @@ impl Reference for Slru {
             }
             return true;
         }
-        if self.probationary.len() + self.protected.len() == self.pages && self.probationary.take_lru().is_none() {
-            self.protected.take_lru();
+        if self.len() == self.pages {
+            self.evict();
         }
         self.probationary.put_mru(x);
         false
@@ -373,5 +399,187 @@ impl Reference for S3Fifo {
         }
         self.freq.insert(x, 0);
         false
+    }
+}
+
+/// Zhang et al., Algorithm 1. The stamp of a page is the time of its insertion; the hand is a stamp.
+#[derive(Default)]
+struct Sieve {
+    pages: usize,
+    /// Pages by stamp: the tail is first.
+    queue: BTreeMap<u64, u64>,
+    /// Stamp and visited bit.
+    cached: HashMap<u64, (u64, bool)>,
+    hand: u64,
+    clock: u64,
+}
+
+impl Reference for Sieve {
+    fn reference(&mut self, x: u64) -> bool {
+        if let Some((_, visited)) = self.cached.get_mut(&x) {
+            *visited = true;
+            return true;
+        }
+        if self.cached.len() == self.pages {
+            loop {
+                let at_hand = self.queue.range(self.hand..).next().or_else(|| self.queue.first_key_value());
+                let (&stamp, &page) = at_hand.unwrap();
+                self.hand = stamp + 1;
+                let visited = &mut self.cached.get_mut(&page).unwrap().1;
+                if !*visited {
+                    self.queue.remove(&stamp);
+                    self.cached.remove(&page);
+                    // Beyond the head the hand is NIL, and the page that enters now is not next.
+                    if self.queue.range(self.hand..).next().is_none() {
+                        self.hand = 0;
+                    }
+                    break;
+                }
+                *visited = false;
+            }
+        }
+        self.clock += 1;
+        self.queue.insert(self.clock, x);
+        self.cached.insert(x, (self.clock, false));
+        false
+    }
+}
+
+/// TinyLFU with a doorkeeper: counters in maps by index, and the hash functions of the policy, on which its collisions depend.
+struct TinyLfu {
+    pages: u128,
+    counters: HashMap<(u64, u128), u64>,
+    doorkeeper: BTreeSet<u128>,
+    size: u128,
+}
+
+impl TinyLfu {
+    /// Hash `n` of a page, 0 to `below` - 1.
+    fn hash(x: u64, n: u64, below: u128) -> u128 {
+        let mix = |value: u64, factor: u128| {
+            let product = u128::from(value) * factor;
+            (product >> 64) as u64 ^ product as u64
+        };
+        let first = mix(x ^ 0xa076_1d64_78bd_642f, 0xe703_7ed1_a0b4_28db);
+        let step = mix(first ^ 0x8ebc_6af0_9c88_c6e3, 0x5899_65cc_7537_4cc3);
+        (u128::from(first.wrapping_add(n.wrapping_mul(step))) * below) >> 64
+    }
+
+    /// The counter of a page in each of four rows of four counters for each page of the cache.
+    fn counters_of(&self, x: u64) -> [(u64, u128); 4] {
+        [0, 1, 2, 3].map(|row| (row, Self::hash(x, row, 4 * self.pages)))
+    }
+
+    /// The bits of a page among 64 for each page of the cache.
+    fn bits_of(&self, x: u64) -> [u128; 4] {
+        [4, 5, 6, 7].map(|n| Self::hash(x, n, 64 * self.pages))
+    }
+
+    fn is_in_doorkeeper(&self, x: u64) -> bool {
+        self.bits_of(x).iter().all(|bit| self.doorkeeper.contains(bit))
+    }
+
+    fn count(&mut self, x: u64, times: u64) {
+        for counter in self.counters_of(x) {
+            let count = self.counters.entry(counter).or_default();
+            *count = (*count + times).min(15);
+        }
+    }
+
+    fn add(&mut self, x: u64) {
+        if self.is_in_doorkeeper(x) {
+            self.count(x, 1);
+        } else {
+            self.doorkeeper.extend(self.bits_of(x));
+        }
+        self.size += 1;
+        if self.size == 10 * self.pages {
+            self.size /= 2;
+            self.doorkeeper.clear();
+            self.counters.values_mut().for_each(|count| *count /= 2);
+        }
+    }
+
+    fn estimate(&self, x: u64) -> u64 {
+        let counts = self.counters_of(x).map(|counter| self.counters.get(&counter).copied().unwrap_or(0));
+        counts[0].min(counts[1]).min(counts[2]).min(counts[3]) + u64::from(self.is_in_doorkeeper(x))
+    }
+}
+
+/// Einziger et al., section 4: an LRU window of 1 %, and SLRU behind TinyLFU. Until the cache is half full TinyLFU has no collisions. The
+/// page that enters is counted after the decision on the one that leaves.
+struct WTinyLfu {
+    pages: usize,
+    window_pages: usize,
+    window: Recency,
+    main: Slru,
+    counts: TinyLfu,
+    /// Count and doorkeeper of each page until the cache is half full.
+    exact: Option<HashMap<u64, (u64, bool)>>,
+}
+
+impl WTinyLfu {
+    fn new(pages: usize) -> Self {
+        let window_pages = (pages / 100).max(1);
+        let main_pages = pages - window_pages;
+        Self {
+            pages,
+            window_pages,
+            window: Recency::default(),
+            main: Slru { pages: main_pages, protected_pages: main_pages * 8 / 10, ..Slru::default() },
+            counts: TinyLfu { pages: pages as u128, counters: HashMap::new(), doorkeeper: BTreeSet::new(), size: 0 },
+            exact: Some(HashMap::new()),
+        }
+    }
+
+    /// Moves the least recently used page of an oversized window to the main cache, or evicts it or a page there.
+    fn shrink_window(&mut self) {
+        if self.window.len() <= self.window_pages {
+            return;
+        }
+        let candidate = self.window.take_lru().unwrap();
+        if self.main.len() == self.main.pages {
+            match self.main.next_victim() {
+                Some(victim) if self.counts.estimate(candidate) > self.counts.estimate(victim) => self.main.evict(),
+                _ => return,
+            }
+        }
+        self.main.probationary.put_mru(candidate);
+    }
+}
+
+impl Reference for WTinyLfu {
+    fn reference(&mut self, x: u64) -> bool {
+        let hit = if self.window.contains(x) {
+            self.window.put_mru(x);
+            true
+        } else if self.main.contains(x) {
+            self.main.reference(x)
+        } else {
+            self.window.put_mru(x);
+            self.shrink_window();
+            false
+        };
+        let Some(exact) = &mut self.exact else {
+            self.counts.add(x);
+            return hit;
+        };
+        let (count, is_in_doorkeeper) = exact.entry(x).or_default();
+        *count = (*count + u64::from(*is_in_doorkeeper)).min(15);
+        *is_in_doorkeeper = true;
+        self.counts.size += 1;
+        if self.counts.size == 10 * self.counts.pages {
+            self.counts.size /= 2;
+            exact.values_mut().for_each(|(count, is_in_doorkeeper)| (*count, *is_in_doorkeeper) = (*count / 2, false));
+        }
+        if 2 * (self.window.len() + self.main.len()) >= self.pages {
+            for (x, (count, is_in_doorkeeper)) in self.exact.take().unwrap() {
+                self.counts.count(x, count);
+                if is_in_doorkeeper {
+                    self.counts.doorkeeper.extend(self.counts.bits_of(x));
+                }
+            }
+        }
+        hit
     }
 }

@@ -357,7 +357,7 @@ def _print_summary(opened: "Trace", file: Path, *, as_json: bool) -> None:
 
 def _convert(opened: "Trace", out: Path, to: str | None) -> None:
     """Write a trace in another format."""
-    from sledsim.show.naming import counted
+    from sledsim.show.naming import with_count
     from sledsim.traces.trace import WITH_FLUSHES, written_as
 
     count = opened.convert(out, to=to)
@@ -365,11 +365,11 @@ def _convert(opened: "Trace", out: Path, to: str | None) -> None:
     if chosen not in WITH_FLUSHES:
         info = opened.info()
         if info["flushes"]:
-            print_text(f"note: {counted(info['flushes'], 'flush record')} left out: {chosen} has none", err=True)
+            print_text(f"note: {with_count(info['flushes'], 'flush record')} left out: {chosen} has none", err=True)
         if durable := info["durable_writes"]:
-            writes = counted(durable, "durable write")
+            writes = with_count(durable, "durable write")
             print_text(f"note: {writes} written as ordinary writes: {chosen} has no others", err=True)
-    print_written(out, "replay", out, "--device", "g2", note=f": {counted(count, 'record')}")
+    print_written(out, "replay", out, "--device", "g2", note=f": {with_count(count, 'record')}")
 
 
 def import_file(

@@ -160,6 +160,7 @@ def _next_command(name: str, content: bytes) -> list[str]:
 
 #: Commands by a key that only the documents of each have; other documents are scenarios.
 COMMANDS = {
+    "drawing": "design",
     "axes": "sweep run",
     "sample": "sweep run",
     "objectives": "optimise",

@@ -78,7 +78,10 @@ def workload_names(incomplete: str) -> list[str]:
 ScenarioFile = Annotated[
     str, typer.Argument(metavar="FILE|-", help="Scenario (TOML, YAML, JSON); - for standard input.")
 ]
-System = Annotated[str, typer.Argument(metavar="SYSTEM", help="Scenario, - for standard input, or name of a device.")]
+System = Annotated[
+    str,
+    typer.Argument(metavar="SYSTEM", help="Scenario, - for standard input, or a device or drawing by name or file."),
+]
 TraceFile = Annotated[
     Path, typer.Argument(metavar="TRACE", help="Block trace, compressed, in an archive, or the files of blktrace.")
 ]

@@ -118,10 +118,10 @@ def print_text(text: str, *, err: bool = False) -> None:
     err
         Print to standard error.
     """
-    from sledsim.show.fitting import folded, terminal_width
+    from sledsim.show.fitting import terminal_width, wrap_text
 
     width = terminal_width(sys.stderr if err else sys.stdout)
-    write("\n".join(folded(text, width)), err=err)
+    write("\n".join(wrap_text(text, width)), err=err)
 
 
 #: Prints a table from a file; DuckDB is installed with Sledsim.

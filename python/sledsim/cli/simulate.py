@@ -46,11 +46,14 @@ from sledsim.cli.streams import BAD_INPUT, INTERRUPTED
 
 if TYPE_CHECKING:
     from sledsim import _core
+    from sledsim.runs.load_limit import LoadLimits
     from sledsim.runs.result import Result
 
 __all__ = ["register"]
 
 PANEL = "Simulate"
+
+NOT_WITH_LIMIT = "cannot be combined with --find-limit"
 
 RUN_EXAMPLES = """\b
 Examples:
@@ -58,6 +61,7 @@ Examples:
   sledsim run scenario.toml --set device.name=g3 --set scheduler=sptf
   sledsim run scenario.toml --json --log requests.parquet
   sledsim run scenario.toml --plot run.html --timeline states.parquet
+  sledsim run scenario.toml --find-limit p99=20ms
   sledsim run - < scenario.yaml
 """
 REPLAY_EXAMPLES = """\b
@@ -122,10 +126,19 @@ def run(
     invariants: Annotated[
         bool, typer.Option("--check", help="Check invariants during the run (slower, same results).")
     ] = False,
+    limit: FindLimit = None,
 ) -> None:
-    """Run a scenario and print the result."""
+    """Run a scenario and print the result.
+
+    With --find-limit, print the highest load at which the response time stays within a bound: the arrival rate is
+    scaled, or the times of a trace.
+    """
     from sledsim.scenario.reading import from_argument, resolve
 
+    if limit is not None:
+        _refuse({"--log": log, "--timeline": timeline, "--full": full, "--check": invariants}, NOT_WITH_LIMIT)
+        _find_limit_of_scenario(file, limit, sets or [], as_json=as_json, plot=plot)
+        return
     output = RunOutput(as_json, full, log, plot, timeline)
     _run(resolve(from_argument(file), sets or []), output, invariants=invariants)
 
@@ -206,10 +219,8 @@ def replay(
     # Options are passed as settings, so that errors of both name what was typed.
     of_workload = {f"workload.{key}": value for key, value in keys.items() if value is not None}
     if limit is not None:
-        _refuse(
-            {"--log": log, "--timeline": timeline, "--full": full, "--resolved": resolved},
-            "cannot be combined with --find-limit",
-        )
+        options = {"--log": log, "--timeline": timeline, "--full": full, "--resolved": resolved}
+        _refuse(options, NOT_WITH_LIMIT)
         overrides = [*set_list(of_workload), *(sets or [])]
         _find_limit(trace, limit, devices_given, schedulers_given, overrides, as_json=as_json, plot=plot)
         return
@@ -228,6 +239,23 @@ def replay(
         print_json(scenario.values)
     else:
         _run(scenario, output)
+
+
+def _find_limit_of_scenario(file: str, limit: str, sets: list[str], *, as_json: bool, plot: Path | None) -> None:
+    """Print the highest load of a scenario within a bound."""
+    from sledsim.runs.load_limit import Bound, limits_of
+    from sledsim.scenario.reading import from_argument, resolve
+
+    check_chart(plot)
+    # Standard input can be read only once.
+    scenario = resolve(from_argument(file), sets) if file == "-" else from_argument(file)
+
+    def resolve_one(device: str | None, scheduler: str | None, more: list[str]) -> "_core.Scenario":
+        return resolve(scenario, [*sets, *more])
+
+    name = "scenario" if file == "-" else Path(file).name
+    limits = limits_of(name, Bound.parse(limit), [None], [None], resolve_one, progress=True)
+    _print_limits(limits, as_json=as_json, plot=plot)
 
 
 def _refuse(options: Mapping[str, object], reason: str) -> None:
@@ -261,6 +289,11 @@ def _find_limit(
 
     names = devices or list(DEFAULT_DEVICES)
     limits = limits_of(trace.name, Bound.parse(limit), names, schedulers or ["fcfs"], resolve_one, progress=True)
+    _print_limits(limits, as_json=as_json, plot=plot)
+
+
+def _print_limits(limits: "LoadLimits", *, as_json: bool, plot: Path | None) -> None:
+    """Print the highest loads within a bound, and draw them."""
     print_result(limits, as_json=as_json)
     if not limits.complete:
         print_error(f"interrupted: the limits are those found so far{not_drawn(plot)}")

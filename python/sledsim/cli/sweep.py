@@ -103,9 +103,9 @@ def run(
     else:
         print_text(_summary(report))
     if report.failed:
-        from sledsim.show.naming import counted
+        from sledsim.show.naming import with_count
 
-        write(f"note: {counted(report.failed, 'run')} failed: sledsim sweep status {report.store}", err=True)
+        write(f"note: {with_count(report.failed, 'run')} failed: sledsim sweep status {report.store}", err=True)
     if report.complete and not report.done:
         _require_some(report)
     if not report.complete:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
 from sledsim.show.faults import make_error
-from sledsim.show.style import HEIGHT, WIDTH, altair_library, state_colours, styled, values
+from sledsim.show.style import HEIGHT, WIDTH, altair_library, apply_style, state_colours, values
 
 if TYPE_CHECKING:
     import altair
@@ -71,7 +71,7 @@ def break_even_lines(found: "BreakEven") -> "altair.TopLevelMixin":
     chart = alt.layer(lines, rules, *texts).properties(width=WIDTH, height=HEIGHT)
     tips = found.cases[0]["idle_tips"]
     title = f"Break-even of {found.device}" + (f", {tips:,} tips on while idle" if tips else "")
-    return styled(chart, title, "Dashed: where a lower mode takes as much as staying ready")
+    return apply_style(chart, title, "Dashed: where a lower mode takes as much as staying ready")
 
 
 def _decades(alt: Any, channel: Any, field: str, title: str, rows: Sequence[Mapping[str, Any]]) -> Any:

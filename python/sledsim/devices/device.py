@@ -1,4 +1,4 @@
-"""What every device answers, whatever its mechanism."""
+"""Methods of every device, whatever its mechanism."""
 
 import copy
 import json
@@ -8,12 +8,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from sledsim import _core
 from sledsim._core import SledsimError
-from sledsim.devices.arguments import flags, numbers, refuse, shaped, single, whole
-from sledsim.scenario.drawings import drawn
+from sledsim.scenario.drawings.loading import load_drawing
 from sledsim.scenario.folders import catalog_folders
 from sledsim.scenario.policy_loading import load
 from sledsim.scenario.reading import Sets, resolve_relative, toml_lines, working_folder
 from sledsim.scenario.texts import is_document
+from sledsim.show.arguments import (
+    argument_error,
+    broadcast_to_requests,
+    require_flags,
+    require_integers,
+    require_numbers,
+    require_single,
+)
 from sledsim.show.faults import by_arguments, make_error
 
 if TYPE_CHECKING:
@@ -24,18 +31,18 @@ if TYPE_CHECKING:
     from sledsim.devices.break_even import BreakEven
     from sledsim.show.tables import Table
 
-__all__ = ["DRAWING_PREFIX", "Device", "WrongMechanismError"]
+__all__ = ["DRAWING_PREFIX", "MOST_POINTS", "Device", "WrongMechanismError", "in_shape"]
 
 #: Precedes the name of a drawing of the catalogue where a device is named.
 DRAWING_PREFIX = "drawing:"
-
-
+#: Most points of a curve.
+MOST_POINTS = 10_000
 #: Latest time at which a request can be due: some 31 years, ms.
 LATEST_MS = 1e12
 
 
 class WrongMechanismError(SledsimError, AttributeError):
-    """A device was asked what only devices of another mechanism have."""
+    """Raised for an attribute that only devices of another mechanism have."""
 
 
 class Device:
@@ -99,7 +106,7 @@ class Device:
                 catalog=catalog_folders(),
                 base_dir=working_folder(),
                 policies=load,
-                drawings=drawn,
+                drawings=load_drawing,
             )
         parameters = core.parameters
         kind = next(kind for kind in _kinds() if parameters["mechanism"] in kind.MECHANISMS)
@@ -167,9 +174,9 @@ class Device:
             When the request is dispatched: where a disk's platters stand follows from it.
         """
         wanted = self._lbns(lbns)
-        dispatch_ms = single("at_ms", numbers("at_ms", at_ms, 0, LATEST_MS, "ms"))
-        is_read = single("read", flags("read", read))
-        return shaped(self._core.positioning_ms(wanted.ravel(), is_read, round(dispatch_ms * 1e6)), wanted.shape)
+        dispatch_ms = require_single("at_ms", require_numbers("at_ms", at_ms, 0, LATEST_MS, "ms"))
+        is_read = require_single("read", require_flags("read", read))
+        return in_shape(self._core.positioning_ms(wanted.ravel(), is_read, round(dispatch_ms * 1e6)), wanted.shape)
 
     def serve(
         self, lbns: Any, blocks: Any = 1, *, read: Any = True, due_ms: Any = 0.0
@@ -196,9 +203,9 @@ class Device:
         import numpy as np
 
         first, count = self._requests(lbns, blocks)
-        due_ns = np.rint(numbers("due_ms", due_ms, 0, LATEST_MS, "ms") * 1e6).astype(np.uint64)
-        reads, due = _to_each(first, read=flags("read", read), due_ms=due_ns)
-        return self._core.serve(first, count, reads, due)
+        due_ns = np.rint(require_numbers("due_ms", due_ms, 0, LATEST_MS, "ms") * 1e6).astype(np.uint64)
+        reads = broadcast_to_requests("read", require_flags("read", read), first.size)
+        return self._core.serve(first, count, reads, broadcast_to_requests("due_ms", due_ns, first.size))
 
     def serve_batch(self, lbns: Any, blocks: Any = 1, *, read: bool = True) -> "dict[str, NDArray[np.generic]]":
         """Serve non-contiguous requests together, on a device that has done nothing yet.
@@ -220,7 +227,7 @@ class Device:
             NumPy columns as :meth:`serve` gives them.
         """
         first, count = self._requests(lbns, blocks)
-        return self._core.serve_batch(first, count, single("read", flags("read", read)))
+        return self._core.serve_batch(first, count, require_single("read", require_flags("read", read)))
 
     def serve_batches(
         self, lbns: Any, blocks: Any, sizes: Any, *, read: bool = True
@@ -246,16 +253,18 @@ class Device:
         import numpy as np
 
         first, count = self._requests(lbns, blocks)
-        batches = np.atleast_1d(whole("sizes", sizes, 1, max(len(first), 1)))
+        batches = np.atleast_1d(require_integers("sizes", sizes, 1, max(len(first), 1)))
         if batches.ndim > 1 or batches.sum() != len(first):
-            raise refuse("sizes", batches.tolist(), f"one row of numbers that add up to the {len(first)} requests")
-        return self._core.serve_batches(first, count, batches.astype(np.uint64), single("read", flags("read", read)))
+            expected = f"one row of numbers that add up to the {len(first)} requests"
+            raise argument_error("sizes", batches.tolist(), expected)
+        is_read = require_single("read", require_flags("read", read))
+        return self._core.serve_batches(first, count, batches.astype(np.uint64), is_read)
 
     def _lbns(self, lbns: Any) -> "NDArray[np.uint64]":
         """Return blocks of the device."""
         import numpy as np
 
-        return whole("lbns", lbns, 0, self.capacity_blocks - 1).astype(np.uint64)
+        return require_integers("lbns", lbns, 0, self.capacity_blocks - 1).astype(np.uint64)
 
     def _requests(self, lbns: Any, blocks: Any) -> "tuple[NDArray[np.uint64], NDArray[np.uint32]]":
         """Return the first block and the number of blocks of each request."""
@@ -263,10 +272,10 @@ class Device:
 
         first = np.atleast_1d(self._lbns(lbns))
         if first.ndim > 1:
-            raise refuse("lbns.shape", first.shape, "one row")
+            raise argument_error("lbns.shape", first.shape, "one row")
         most = min(self.capacity_blocks, 2**32 - 1)
-        (count,) = _to_each(first, blocks=whole("blocks", blocks, 1, most).astype(np.uint32))
-        return first, count
+        counts = require_integers("blocks", blocks, 1, most).astype(np.uint32)
+        return first, broadcast_to_requests("blocks", counts, first.size)
 
     @property
     def is_drawn(self) -> bool:
@@ -373,11 +382,14 @@ def _kinds() -> list[type[Device]]:
     return [PluginDevice, DiskDrive, MemsStorage, SimpleDevice]
 
 
-def _to_each(first: "NDArray[np.uint64]", **arrays: "NDArray[Any]") -> "list[NDArray[Any]]":
-    """Give every request its own of each argument that is there for all."""
-    import numpy as np
+def in_shape(values: "NDArray[Any]", shape: tuple[int, ...]) -> Any:
+    """Return values in a shape: a number for the shape of a number.
 
-    for name, array in arrays.items():
-        if array.shape not in {(), (1,), first.shape}:
-            raise refuse(f"{name}.shape", array.shape, f"one, or one for each of {first.size} requests")
-    return [np.ascontiguousarray(np.broadcast_to(array, first.shape)) for array in arrays.values()]
+    Parameters
+    ----------
+    values
+        The values, in one row.
+    shape
+        The shape.
+    """
+    return values.reshape(shape)[()]

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from sledsim import _core
-from sledsim.devices.arguments import MOST_POINTS, count, flags, shaped, single, whole
-from sledsim.devices.device import Device
+from sledsim.devices.device import MOST_POINTS, Device, in_shape
 from sledsim.scenario.reading import Sets
+from sledsim.show.arguments import require_flags, require_integers, require_single, require_single_integer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -85,7 +85,7 @@ class DiskDrive(Device):
         lbn
             Logical block number.
         """
-        return Place(*self._disk.place(count("lbn", lbn, 0, self.capacity_blocks - 1)))
+        return Place(*self._disk.place(require_single_integer("lbn", lbn, 0, self.capacity_blocks - 1)))
 
     def zones(self) -> "dict[str, NDArray[np.generic]]":
         """Return the zones, from the outermost in.
@@ -111,8 +111,9 @@ class DiskDrive(Device):
         """
         import numpy as np
 
-        distance = whole("distance_cylinders", distance_cylinders, 0, self.cylinders - 1).astype(np.uint32)
-        return shaped(self._disk.seek_ms(distance.ravel(), single("read", flags("read", read))), distance.shape)
+        distance = require_integers("distance_cylinders", distance_cylinders, 0, self.cylinders - 1).astype(np.uint32)
+        is_read = require_single("read", require_flags("read", read))
+        return in_shape(self._disk.seek_ms(distance.ravel(), is_read), distance.shape)
 
     def seek_curve(self, points: int = 201) -> "dict[str, NDArray[np.generic]]":
         """Return seek times against distance, for reads and for writes.
@@ -131,7 +132,7 @@ class DiskDrive(Device):
         import numpy as np
 
         longest = self.cylinders - 1
-        spread = np.linspace(0, longest, count("points", points, 1, MOST_POINTS)).round()
+        spread = np.linspace(0, longest, require_single_integer("points", points, 1, MOST_POINTS)).round()
         tabled = self._tabled_distances()
         distance = np.unique(np.concatenate([spread, np.arange(0, min(SHORT, longest) + 1), tabled])).astype(np.uint32)
         rows = len(distance)

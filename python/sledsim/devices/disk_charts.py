@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from sledsim.show.style import COLOURS, HEIGHT, WIDTH, altair_library, rows_of, styled, values
+from sledsim.show.style import COLOURS, HEIGHT, WIDTH, altair_library, apply_style, rows_of, values
 
 if TYPE_CHECKING:
     import altair
@@ -66,7 +66,7 @@ def seek_chart(drive: "DiskDrive") -> "altair.TopLevelMixin":
     chart = alt.hconcat(
         panel(short, SHORT_WIDTH, "Seek time (ms)"), panel(longest, WIDTH - SHORT_WIDTH, None), spacing=14
     ).resolve_scale(y="shared")
-    return styled(chart, f"Seek time of {drive.label} against distance", said)
+    return apply_style(chart, f"Seek time of {drive.label} against distance", said)
 
 
 def _mark(rows: list[dict[str, Any]]) -> int:
@@ -137,4 +137,4 @@ def zone_chart(drive: "DiskDrive") -> "altair.TopLevelMixin":
         f"{len(rows)} zones, {drive.surfaces} surfaces, {drive.parameters['rotation_rpm']:,g} rpm, "
         f"{drive.capacity_bytes / 1e9:.3g} GB; sequential read of the medium {drive.streaming_bandwidth_mb_s:.3g} MB/s"
     )
-    return styled(chart, f"Zones of {drive.label}", said)
+    return apply_style(chart, f"Zones of {drive.label}", said)

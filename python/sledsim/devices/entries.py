@@ -11,9 +11,9 @@ from sledsim._core import Fault, SledsimError
 from sledsim.devices.device import DRAWING_PREFIX, Device
 from sledsim.devices.headings import device_questions
 from sledsim.scenario.catalog import CatalogEntry, entries, entry_named
-from sledsim.scenario.drawings import drawn
+from sledsim.scenario.drawings.loading import load_drawing
 from sledsim.scenario.reading import toml_lines
-from sledsim.scenario.texts import is_document
+from sledsim.scenario.texts import is_document, require_text
 from sledsim.show.faults import by_arguments
 from sledsim.show.shown import Catalog
 from sledsim.show.tables import Table, number, with_default
@@ -147,6 +147,7 @@ def device_entry(name: str) -> DeviceEntry:
     name
         Its name, or the path of its file or of a drawing.
     """
+    require_text(name)
     if is_document(name) or name.startswith(DRAWING_PREFIX):
         made = Device(name)  # says what is wrong with it
         if made.is_drawn:
@@ -156,7 +157,7 @@ def device_entry(name: str) -> DeviceEntry:
 
 def _entry_of_drawing(made: Device) -> DeviceEntry:
     """Return a device made from a drawing, with the values that the drawing decides as derived ones."""
-    decided = drawn(made.name.removeprefix(DRAWING_PREFIX), Path.cwd())
+    decided = load_drawing(made.name.removeprefix(DRAWING_PREFIX), Path.cwd())
     base = device_entry(decided["name"])
     label = decided["label"]
     values = {
@@ -243,7 +244,8 @@ def device_of(argument: str, given: str | Mapping[str, Any], **more: Any) -> Dev
     **more
         As for :class:`sledsim.Device`.
     """
-    with by_arguments({"name": argument, "": argument}):
+    # The keys of a device that is an argument `name` are set as `device.KEY`.
+    with by_arguments({"name": argument, "": "device" if argument == "name" else argument}):
         return Device(given, **more)
 
 

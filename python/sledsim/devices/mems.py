@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sledsim import _core
-from sledsim.devices.arguments import MOST_POINTS, count, numbers, refuse, shaped, together
-from sledsim.devices.device import Device
+from sledsim.devices.device import MOST_POINTS, Device, in_shape
 from sledsim.scenario.reading import Sets
+from sledsim.show.arguments import argument_error, broadcast_together, require_numbers, require_single_integer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -77,7 +77,7 @@ class MemsStorage(Device):
         lbn
             Logical block number.
         """
-        return self._sled.place(count("lbn", lbn, 0, self.capacity_blocks - 1))
+        return self._sled.place(require_single_integer("lbn", lbn, 0, self.capacity_blocks - 1))
 
     def equivalent(self, lbn: int) -> "NDArray[np.uint64]":
         """Return the blocks that can be read together with one (Schlosser and Ganger 2004, section 6).
@@ -87,7 +87,7 @@ class MemsStorage(Device):
         lbn
             Logical block number.
         """
-        return self._sled.equivalent(count("lbn", lbn, 0, self.capacity_blocks - 1))
+        return self._sled.equivalent(require_single_integer("lbn", lbn, 0, self.capacity_blocks - 1))
 
     def seek_x_ms(self, from_um: Any, to_um: Any) -> Any:
         """Return times of moves along X, settling included, from rest to rest: a number for numbers.
@@ -98,7 +98,7 @@ class MemsStorage(Device):
             Micrometres from the centre.
         """
         start, end = self._moves("x", from_um, to_um)
-        return shaped(self._sled.seek_x_ms(start.ravel(), end.ravel()), start.shape)
+        return in_shape(self._sled.seek_x_ms(start.ravel(), end.ravel()), start.shape)
 
     def seek_y_ms(self, from_um: Any, to_um: Any, from_direction: int = 1, to_direction: int | None = None) -> Any:
         """Return times of moves along Y, arriving at access speed: a number for numbers.
@@ -116,24 +116,25 @@ class MemsStorage(Device):
 
         start, end = self._moves("y", from_um, to_um)
         either = [1, -1] if self.parameters["bidirectional"] else [1]
-        arrivals = either if to_direction is None else [count("to_direction", to_direction, -1, 1)]
+        arrivals = either if to_direction is None else [require_single_integer("to_direction", to_direction, -1, 1)]
         if 0 in arrivals:
-            raise refuse("to_direction", 0, "1 or -1: a move along Y ends at access speed")
-        leaving = np.full(start.size, count("from_direction", from_direction, -1, 1), dtype=np.int64)
+            raise argument_error("to_direction", 0, "1 or -1: a move along Y ends at access speed")
+        leaving = np.full(start.size, require_single_integer("from_direction", from_direction, -1, 1), dtype=np.int64)
         times = [
             self._sled.seek_y_ms(start.ravel(), leaving, end.ravel(), np.full(start.size, arrival, dtype=np.int64))
             for arrival in arrivals
         ]
         least: NDArray[np.float64] = np.minimum.reduce(times)
-        return shaped(least, start.shape)
+        return in_shape(least, start.shape)
 
     def _moves(self, axis: str, from_um: Any, to_um: Any) -> "list[NDArray[np.float64]]":
         """Return where moves along an axis begin and end."""
         half_um = self.parameters[f"{axis}_range_um"] / 2
         ends = {
-            name: numbers(name, um, -half_um, half_um, "um") for name, um in (("from_um", from_um), ("to_um", to_um))
+            name: require_numbers(name, um, -half_um, half_um, "um")
+            for name, um in (("from_um", from_um), ("to_um", to_um))
         }
-        return together(**ends)
+        return broadcast_together(**ends)
 
     def seek_curve(self, points: int = 101) -> "dict[str, NDArray[np.generic]]":
         """Return seek times against distance: mean, least and longest over the places to start from.
@@ -150,7 +151,7 @@ class MemsStorage(Device):
         """
         from sledsim.devices.motion import seek_curve
 
-        return seek_curve(self, count("points", points, 2, MOST_POINTS))
+        return seek_curve(self, require_single_integer("points", points, 2, MOST_POINTS))
 
     def seek_surface(self, points: int = 61) -> "dict[str, NDArray[np.generic]]":
         """Return seek times from rest at the centre to places all over a tip's region.
@@ -167,7 +168,7 @@ class MemsStorage(Device):
         """
         from sledsim.devices.motion import seek_surface
 
-        return seek_surface(self, count("points", points, 1, MOST_PLACES))
+        return seek_surface(self, require_single_integer("points", points, 1, MOST_PLACES))
 
     def seek_table(self) -> "Table":
         """Return seek times against distance, as a table."""

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sledsim.show.style import COLOURS, HEIGHT, WIDTH, altair_library, rows_of, styled, values
+from sledsim.show.style import COLOURS, HEIGHT, WIDTH, altair_library, apply_style, rows_of, values
 
 if TYPE_CHECKING:
     import altair
@@ -47,7 +47,7 @@ def curve_chart(device: "MemsStorage") -> "altair.TopLevelMixin":
     )
     chart = (band + line).properties(width=WIDTH, height=HEIGHT)
     model = device.parameters["seek_model"]
-    return styled(
+    return apply_style(
         chart,
         f"Seek time of {device.label} against distance",
         f"{model} model; line: mean over the places to start from, band: least to longest",
@@ -98,7 +98,7 @@ def surface_chart(device: "MemsStorage") -> "altair.TopLevelMixin":
         )
         .properties(width=360, height=360)
     )
-    return styled(
+    return apply_style(
         chart,
         f"Seek time of {device.label} from the centre",
         f"{device.parameters['seek_model']} model; the longer of X (settling included) and Y",

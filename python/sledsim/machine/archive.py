@@ -103,8 +103,8 @@ def _entry(number: int, name: str, mode: int, data: bytes) -> bytes:
     path = os.fsencode(name) + b"\0"
     links = 2 if stat.S_ISDIR(mode) else 1
     fields = (number, mode, 0, 0, links, 0, len(data), 0, 0, 0, 0, len(path), 0)
-    return _padded(MAGIC + b"".join(b"%08X" % field for field in fields) + path) + _padded(data)
+    return _pad(MAGIC + b"".join(b"%08X" % field for field in fields) + path) + _pad(data)
 
 
-def _padded(data: bytes) -> bytes:
+def _pad(data: bytes) -> bytes:
     return data + bytes(-len(data) % STEP)

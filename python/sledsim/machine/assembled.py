@@ -18,9 +18,9 @@ FOLDER, VARIABLE = Path("out", "machine"), "SLEDSIM_MACHINE"
 EMULATOR, PACKAGE = "qemu-system-x86_64", "qemu-system-x86"
 #: Debian's package that stands for its kernel, which `make machine` fetches.
 KERNEL_PACKAGE = "linux-image-cloud-amd64"
-#: What makes a machine.
+#: The files of a machine.
 MAKES = "`make machine`, in a checkout of Sledsim on Debian"
-#: What ``contents.json`` has.
+#: The keys of ``contents.json``.
 CONTENTS = {"packages": dict, "modules": list, "programs": dict}
 
 
@@ -29,7 +29,7 @@ class Assembled:
     """The parts that `make machine` assembled."""
 
     folder: Path
-    """Where it is."""
+    """The folder."""
     contents: dict[str, Any]
     """Packages with their versions, modules in the order of loading, files of each program."""
 

@@ -11,7 +11,7 @@ __all__ = ["FILE_SYSTEMS", "Guest"]
 
 #: An identifier of no meaning that every file system has, and what its directories are hashed with.
 IDENTIFIER = "5b1d51a0-0000-4000-8000-000000000001"
-#: What makes each file system; nothing is left to be initialised later.
+#: The command that makes each file system, fully initialised.
 FILE_SYSTEMS = {
     "ext4": f"mke2fs -q -F -t ext4 -U {IDENTIFIER} -E hash_seed={IDENTIFIER},lazy_itable_init=0,lazy_journal_init=0",
     "ext2": f"mke2fs -q -F -t ext2 -U {IDENTIFIER} -E hash_seed={IDENTIFIER},lazy_itable_init=0",

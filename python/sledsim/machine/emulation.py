@@ -36,9 +36,9 @@ LOOK_S = 0.05
 FIRST_LOOK_S = 0.002
 #: Lines of the console that a fault tells. A panic's own line has 32 more after it, of stack and registers.
 LAST_LINES = 60
-#: What QEMU calls its thread that is the guest's processor, where it names threads.
+#: QEMU's name of the thread that is the guest's processor, where it names threads.
 PROCESSOR = "ALL CPUs/TCG"
-#: A name among the system's sockets says that a machine has a processor; it goes with whoever holds it.
+#: A name among the system's sockets marks a processor as in use; the name ends with its process.
 TAKEN = "\0sledsim-machine-on-{}"
 SCRIPT = Path(__file__).with_name("guest.sh")
 #: Becomes QEMU, once the kernel has been told to kill it (PR_SET_PDEATHSIG, SIGKILL) when the thread that waits for it
@@ -100,7 +100,7 @@ def boot(job: Job, emulator: str, work: Path, over: threading.Event | None = Non
         *("-kernel", str(job.machine.kernel), "-initrd", str(work / "initramfs"), "-append", " ".join(KERNEL)),
     ]
     begun, given_up, in_turn = time.monotonic(), False, False
-    none, tied = subprocess.DEVNULL, [*_tied(), *command]
+    none, tied = subprocess.DEVNULL, [*_tie_command(), *command]
     with (
         place() as processor,
         subprocess.Popen(tied, stdin=none, stdout=none, stderr=subprocess.PIPE) as process,
@@ -115,15 +115,15 @@ def boot(job: Job, emulator: str, work: Path, over: threading.Event | None = Non
             process.kill()
         said = process.stderr.read().decode(errors="replace") if process.stderr else ""
     if given_up:
-        raise _failed("nobody waits for the guest any more", console)
+        raise _guest_error("nobody waits for the guest any more", console)
     if ended is None:
-        raise _failed(f"the guest was not done after {job.limit_s:g} s", console)
+        raise _guest_error(f"the guest was not done after {job.limit_s:g} s", console)
     if ended != 0:
-        raise _failed(f"QEMU ended with {ended}: {said.strip()[-500:]}", console)
+        raise _guest_error(f"QEMU ended with {ended}: {said.strip()[-500:]}", console)
     try:
-        files = unpacked(sent.read_bytes())
+        files = unpack_results(sent.read_bytes())
     except (OSError, EOFError, tarfile.TarError):
-        raise _failed("the guest ended before its program did", console) from None
+        raise _guest_error("the guest ended before its program did", console) from None
     if "failed" in files:
         raise make_error(RunError, "unsupported", files["failed"].decode(errors="replace").strip(), path="machine")
     return files
@@ -169,15 +169,15 @@ def put_in_turn(emulator: int, processor: int) -> bool:
     return True
 
 
-def _tied() -> list[str]:
-    """Return what starts QEMU so that it ends with whoever waits for it; nothing where the system has no such thing."""
+def _tie_command() -> list[str]:
+    """Return the command prefix with which QEMU ends with the process that waits for it; empty where there is none."""
     # The executable of a program that brings its Python along is that program.
     if sys.platform != "linux" or not sys.executable or getattr(sys, "frozen", False):
         return []
     return [sys.executable, "-I", "-S", "-c", TIED, str(os.getpid())]
 
 
-def unpacked(sent: bytes) -> dict[str, bytes]:
+def unpack_results(sent: bytes) -> dict[str, bytes]:
     """Return the files of an archive that a guest has sent, by their names.
 
     Parameters
@@ -199,11 +199,11 @@ def unpacked(sent: bytes) -> dict[str, bytes]:
         return found
 
 
-def _failed(says: str, console: Path) -> RunError:
+def _guest_error(says: str, console: Path) -> RunError:
     lines = console.read_text(encoding="utf-8", errors="replace").splitlines() if console.exists() else []
     last = "\n".join(f"  {line.rstrip()}" for line in lines[-LAST_LINES:] if line.strip())
-    told = f"{says}; the last of its console:\n{last}" if last else f"{says}; its console has nothing"
-    return make_error(RunError, "unsupported", told, path="machine")
+    message = f"{says}; the last of its console:\n{last}" if last else f"{says}; its console has nothing"
+    return make_error(RunError, "unsupported", message, path="machine")
 
 
 def _archive(job: Job) -> Archive:

@@ -198,7 +198,7 @@ def program(
         says = [("sizes",), f" of {name} has no {unknown[0]!r}"]
         raise make_error(SledsimError, "unknown-name", says, path="sizes", value=unknown[0], known=made.sizes)
     for size, value in given.items():
-        # What is nothing as a rule may be nothing.
+        # A size whose default is 0 may be 0.
         require_integer(SledsimError, size, value, min(1, made.sizes[size]), MOST_SIZE)
     script, lie, memory = made.make(find, {**made.sizes, **given}, job)
     own = {each.partition("/")[0] for each in lie}

@@ -69,7 +69,7 @@ class MachineRun(Tabled, Plain):
     guest: Guest
     """How the machine was made."""
     fio: dict[str, Any] | None = None
-    """What fio says, where it was the program."""
+    """The report of fio, if it was the program."""
 
     @property
     def processor_ms(self) -> float:

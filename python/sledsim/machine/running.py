@@ -249,7 +249,7 @@ def times_of(files: Mapping[str, bytes], guest: Guest) -> dict[str, Any]:
 
 #: In the kernel's statistics of a block device: how many reads, and what they took, ms; the same of writes.
 STATISTICS = {"R": (0, 3), "W": (4, 7)}
-#: The kernel tells whole ms, so that of fewer requests a mean is not known to 10 µs.
+#: The kernel reports whole ms: the mean of fewer requests is not known to 10 µs.
 FEWEST_TOLD = 100
 
 

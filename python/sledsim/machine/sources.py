@@ -24,21 +24,21 @@ def sources(seed: int = 1) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     for number, name in enumerate(names):
         files[f"{name}.c"] = _unit(random, name, number, names).encode()
-    headers = "".join(f"long {_called(name)}(long);\n" for name in names)
+    headers = "".join(f"long {_name_of(name)}(long);\n" for name in names)
     files["all.h"] = f"#ifndef ALL_H\n#define ALL_H\n{headers}#endif\n".encode()
-    calls = "".join(f"    sum += {_called(name)}({number});\n" for number, name in enumerate(names))
+    calls = "".join(f"    sum += {_name_of(name)}({number});\n" for number, name in enumerate(names))
     head, sums = '#include <stdio.h>\n#include "all.h"\nint main(void)\n{\n', "    long sum = 0;\n"
     main = f'{head}{sums}{calls}    printf("%ld\\n", sum);\n    return 0;\n}}\n'
     files["part0/main.c"] = main.encode()
     return files
 
 
-def _called(name: str) -> str:
+def _name_of(name: str) -> str:
     return name.partition("/")[2]
 
 
 def _unit(random: Random, name: str, number: int, names: list[str]) -> str:
-    own = _called(name)
+    own = _name_of(name)
     lines = ["#include <stdio.h>", "#include <stdlib.h>", "#include <string.h>", '#include "all.h"', ""]
     for each in range(FUNCTIONS):
         terms = " + ".join(
@@ -50,5 +50,5 @@ def _unit(random: Random, name: str, number: int, names: list[str]) -> str:
                   "    return y;", "}", ""]  # fmt: skip
     calls = " + ".join(f"{own}_{each}(x)" for each in range(FUNCTIONS))
     # Files name those before them, so that the tree is linked as a whole and no call goes round.
-    other = f" + {_called(random.choice(names[:number]))}(x / 2)" if number else ""
+    other = f" + {_name_of(random.choice(names[:number]))}(x / 2)" if number else ""
     return "\n".join([*lines, f"long {own}(long x)", "{", f"    return {calls}{other};", "}", ""])

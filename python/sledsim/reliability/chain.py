@@ -89,14 +89,14 @@ class Chain:
         >>> mirror.states
         ('both', 'one')
         """
-        given = [(a, b, _checked(a, b, rate)) for a, b, rate in transitions]
+        given = [(a, b, _require_rate(a, b, rate)) for a, b, rate in transitions]
         # A rate of zero is no transition.
         leaving: dict[Hashable, dict[Hashable, float]] = {}
         for a, b, rate in given:
             if rate > 0 and a != b:
                 targets = leaving.setdefault(a, {})
                 targets[b] = targets.get(b, 0.0) + rate
-        states = _reached(start, leaving)
+        states = _reachable_states(start, leaving)
         _require_loss(states, leaving)
         index = {state: i for i, state in enumerate(states)}
         rates = np.zeros((len(states), len(states)))
@@ -108,7 +108,7 @@ class Chain:
                 else:
                     rates[index[a], index[b]] = rate
         counts = {
-            name: np.array([_checked(state, name, per_state.get(state, 0.0)) for state in states])
+            name: np.array([_require_rate(state, name, per_state.get(state, 0.0)) for state in states])
             for name, per_state in (counts_per_h or {}).items()
         }
         return cls(tuple(states), rates, loss, counts)
@@ -164,7 +164,7 @@ def missing_scipy() -> ReliabilityError:
     return make_error(ReliabilityError, "unsupported", says, value="scipy")
 
 
-def _checked(start: object, end: object, rate: float) -> float:
+def _require_rate(start: object, end: object, rate: float) -> float:
     """Raise for a value that is no rate."""
     if start is LOSS:
         says = f"transition from {start!r} to {end!r}: lost data does not come back"
@@ -176,7 +176,7 @@ def _checked(start: object, end: object, rate: float) -> float:
     return value
 
 
-def _reached(start: Hashable, leaving: Mapping[Hashable, Mapping[Hashable, float]]) -> list[Hashable]:
+def _reachable_states(start: Hashable, leaving: Mapping[Hashable, Mapping[Hashable, float]]) -> list[Hashable]:
     """Return the states that the start reaches, in breadth-first order, without the loss."""
     states, seen = [start], {start}
     for state in states:

@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sledsim.show.naming import counted
-from sledsim.show.style import COLOURS, HEIGHT, altair_library, probability_axis, styled, values
+from sledsim.show.naming import with_count
+from sledsim.show.style import COLOURS, HEIGHT, altair_library, apply_style, probability_axis, values
 
 if TYPE_CHECKING:
     import altair
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["failure_lines", "maintenance_lines", "shades", "survival_lines"]
 
 PANEL_WIDTH = 360
-#: From light to dark, told apart by every eye and on paper (the map viridis without its yellow end).
+#: From light to dark, distinguishable with colour blindness and in print (viridis without its yellow end).
 SHADES = ("#7ad151", "#22a884", "#2a788e", "#414487", "#440154")
 #: Curves of the same thing in different numbers are shaded; of different things they are coloured.
 DISK_COLOUR, DISK_DASHES = "#777777", ([6, 3], [2, 2])
@@ -34,10 +34,10 @@ def shades(count: int) -> list[str]:
         At least 1.
     """
     places = [i * (len(SHADES) - 1) / max(count - 1, 1) for i in range(count)]
-    return [_between(SHADES[math.floor(place)], SHADES[math.ceil(place)], place % 1) for place in places]
+    return [_mix_colours(SHADES[math.floor(place)], SHADES[math.ceil(place)], place % 1) for place in places]
 
 
-def _between(one: str, other: str, share: float) -> str:
+def _mix_colours(one: str, other: str, share: float) -> str:
     parts = [[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in (one, other)]
     return "#" + "".join(f"{round(a + share * (b - a)):02x}" for a, b in zip(*parts, strict=True))
 
@@ -78,7 +78,7 @@ def survival_lines(found: "SurvivalCurves") -> "altair.TopLevelMixin":
     )
     loss = base.transform_filter("datum.loss > 0").encode(y=_loss_axis(alt, curves, end))
     panels = [panel.properties(width=PANEL_WIDTH, height=HEIGHT) for panel in (survival, loss)]
-    return styled(alt.hconcat(*panels, spacing=24), found.title, found.subtitle)
+    return apply_style(alt.hconcat(*panels, spacing=24), found.title, found.subtitle)
 
 
 def _appearance(alt: Any, curves: Sequence["Curve"], kind: str) -> dict[str, Any]:
@@ -135,7 +135,7 @@ def maintenance_lines(found: "MttfByMaintenance") -> "altair.TopLevelMixin":
     alt = altair_library()
     repaired = [row for row in found.rows if row["repair_h"]]
     counts = sorted({row["spares"] for row in repaired})
-    labels = {count: counted(count, "spare") for count in counts}
+    labels = {count: with_count(count, "spare") for count in counts}
     rows = [
         {
             "spares": labels[row["spares"]],
@@ -169,7 +169,7 @@ def maintenance_lines(found: "MttfByMaintenance") -> "altair.TopLevelMixin":
         )
         heading = alt.TitleParams(f"{strategy} repair".capitalize(), anchor="middle", fontSize=12, fontWeight="normal")
         panels.append(lines.properties(width=PANEL_WIDTH, height=HEIGHT, title=heading))
-    return styled(alt.hconcat(*panels, spacing=24), found.title, found.subtitle)
+    return apply_style(alt.hconcat(*panels, spacing=24), found.title, found.subtitle)
 
 
 def _repair_axis(alt: Any, rows: Sequence[Mapping[str, Any]]) -> Any:
@@ -232,7 +232,7 @@ def failure_lines(found: "FailureCounts") -> "altair.TopLevelMixin":
         )
         .properties(width=PANEL_WIDTH + 120, height=HEIGHT)
     )
-    return styled(alt.layer(lines), found.title, found.subtitle)
+    return apply_style(alt.layer(lines), found.title, found.subtitle)
 
 
 def _short(value: float, digits: int = 5) -> float:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ReliabilityComparison", "compare_enclosures"]
 
-#: What is compared at every time, by its key in a report's rows.
+#: The figures that are compared at every time: their keys in a report's rows.
 COUNTED = {"loss": "loss of data", "repairs": "repairs, mean", "replaced": "devices replaced, mean"}
 
 
@@ -76,7 +76,7 @@ class ReliabilityComparison(Shown):
 
     def tables(self) -> list[Table]:
         """Return what the enclosures are, and their figures side by side."""
-        said = [[name, _said(each)] for name, each in zip(self.names, self.reports, strict=True)]
+        said = [[name, _describe(each)] for name, each in zip(self.names, self.reports, strict=True)]
         rows = []
         for metric in self.metrics():
             values = [
@@ -185,7 +185,7 @@ def compare_enclosures(
     return ReliabilityComparison(reports)
 
 
-def _said(found: ReliabilityReport | SimulatedReport) -> str:
+def _describe(found: ReliabilityReport | SimulatedReport) -> str:
     """Return an enclosure in words, and the reason if it was simulated."""
     needed = needs_simulation(found.description)
     return said_of(found.description) + (f"; simulated ({', '.join(needed)})" if needed else "")

@@ -25,7 +25,7 @@ from sledsim.reliability.reading import DescriptionLike, Sets, load
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import money, needed_said
 from sledsim.show.faults import make_error
-from sledsim.show.naming import counted
+from sledsim.show.naming import with_count
 from sledsim.show.tables import Table, number
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ class CostCurve(Shown):
             amounts += [design.expected_loss, design.total] if priced_loss else []
             rows.append(
                 [
-                    f"{design.strategy}, {counted(design.spares, 'spare')}",
+                    f"{design.strategy}, {with_count(design.spares, 'spare')}",
                     number(design.loss_probability, 3),
                     number(design.visits, 3),
                     *(money(amount) for amount in amounts),
@@ -219,10 +219,12 @@ class CostCurve(Shown):
     def _visit_table(self) -> list[Table]:
         rows = [
             [
-                counted(each.spares, "spare"),
+                with_count(each.spares, "spare"),
                 number(each.loss_probability, 3),
                 "–" if each.price is None else money(each.price),
-                f"{each.strategy}, {counted(each.maintained_spares or 0, 'spare')}" if each.strategy else "none does",
+                f"{each.strategy}, {with_count(each.maintained_spares or 0, 'spare')}"
+                if each.strategy
+                else "none does",
             ]
             for each in self.visit_prices
         ]

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from sledsim.show.naming import counted
-from sledsim.show.style import COLOURS, HEIGHT, altair_library, probability_axis, styled, values
+from sledsim.show.naming import with_count
+from sledsim.show.style import COLOURS, HEIGHT, altair_library, apply_style, probability_axis, values
 
 if TYPE_CHECKING:
     import altair
@@ -38,13 +38,13 @@ def cost_lines(found: "CostCurve") -> "altair.TopLevelMixin":
     ]
     if found.cost.loss:
         best = found.cheapest
-        design = f"{STRATEGY_LABELS[best.strategy]}, {counted(best.spares, 'spare')}"
+        design = f"{STRATEGY_LABELS[best.strategy]}, {with_count(best.spares, 'spare')}"
         subtitle.append(f"Ring: least total, mean loss included: {design}, {best.total:,.0f} {found.cost.currency}")
     if len(panels) > 1:
         subtitle.append(
             "Right: the price of a visit up to which a repaired design is as safe for less; dashed: the price given"
         )
-    return styled(chart, found.title, subtitle)
+    return apply_style(chart, found.title, subtitle)
 
 
 def _designs(alt: Any, found: "CostCurve") -> Any:

@@ -14,7 +14,7 @@ from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import duration_said, needed_said, survival_text, years_text
 from sledsim.show.arguments import require_number, require_several
 from sledsim.show.faults import by_arguments, make_error
-from sledsim.show.naming import counted
+from sledsim.show.naming import with_count
 from sledsim.show.tables import Table
 
 if TYPE_CHECKING:
@@ -168,7 +168,8 @@ def survival_by_spares(
     ]
     counts = spare_counts(description) if spares is None else spares_of(spares)
     curves = [
-        curve_of(description.replace(enclosure={"spares": count}), counted(count, "spare"), years) for count in counts
+        curve_of(description.replace(enclosure={"spares": count}), with_count(count, "spare"), years)
+        for count in counts
     ]
     curves += [disk_curve(mttf_h, years) for mttf_h in lives_h]
     subtitle = (

@@ -143,7 +143,7 @@ class EnclosureDevice(Table):
 
 
 class Rebuild(Table):
-    """Recovery of a failed device's data onto a spare: one of the three keys that tell how long it takes."""
+    """Recovery of a failed device's data onto a spare: one of the three keys that give its duration."""
 
     time: Duration | None = None
     """Mean time to rebuild a whole device onto one spare, 1/μ."""

@@ -3,7 +3,16 @@
 from typing import TYPE_CHECKING, Any
 
 from sledsim.reliability.wording import said_of
-from sledsim.show.style import COLOURS, HEIGHT, WIDTH, altair_library, decade_below, probability_axis, styled, values
+from sledsim.show.style import (
+    COLOURS,
+    HEIGHT,
+    WIDTH,
+    altair_library,
+    apply_style,
+    decade_below,
+    probability_axis,
+    values,
+)
 
 if TYPE_CHECKING:
     import altair
@@ -60,7 +69,7 @@ def loss_intervals(found: "MonteCarlo", chain: "Curve | None" = None) -> "altair
     ]
     level = f"{100 * found.confidence:g} % intervals, {found.lifetimes:,} lifetimes, seed {found.seed}"
     chart = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
-    return styled(chart, "Loss of data, simulated", [said_of(found.description), level])
+    return apply_style(chart, "Loss of data, simulated", [said_of(found.description), level])
 
 
 def _line(alt: Any, chain: "Curve", y: Any, colour: Any) -> Any:

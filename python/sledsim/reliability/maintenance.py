@@ -12,7 +12,7 @@ from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import duration_said, needed_said
 from sledsim.show.arguments import require_several
 from sledsim.show.faults import make_error
-from sledsim.show.naming import counted
+from sledsim.show.naming import with_count
 from sledsim.show.tables import Table, number
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class MttfByMaintenance(Shown):
         tables = []
         for strategy in STRATEGIES:
             cells = [
-                [counted(count, "spare"), number(found["none", count, None])]
+                [with_count(count, "spare"), number(found["none", count, None])]
                 + [number(found[strategy, count, repair]) for repair in repairs]
                 for count in counts
             ]

@@ -72,7 +72,7 @@ __all__ = [
 
 #: Longer times, in years, are themselves why too much happens within them.
 MANY_YEARS = 1e6
-# What the chain of an enclosure counts.
+# The counts that make a state of an enclosure's chain.
 REPAIRS, REPLACED = "repairs", "replaced devices"
 
 

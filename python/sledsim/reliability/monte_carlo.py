@@ -27,7 +27,7 @@ Method = Literal["auto", "plain", "biased"]
 #: Called several times a second with the lifetimes of a simulation so far, and their number at most.
 LifetimesCallback = Callable[[int, int], object]
 
-#: Lifetimes if not given: plain ones, and forced ones, which cost more and tell more.
+#: Default numbers of lifetimes: plain ones, and forced ones, which cost more and are more precise.
 LIFETIMES, FORCED_LIFETIMES = 200_000, 20_000
 #: Fewest lifetimes of a simulation.
 LEAST_LIFETIMES = 1_000
@@ -35,7 +35,7 @@ LEAST_LIFETIMES = 1_000
 MOST_LIFETIMES = 100_000_000
 #: The finest precision.
 LEAST_PRECISION = 1e-6
-#: Losses from which on plain sampling tells enough: their number is then known to a fifth, with 95 % confidence.
+#: Losses that plain sampling needs: their number is then known to a fifth, with 95 % confidence.
 ENOUGH_LOSSES = 100
 
 

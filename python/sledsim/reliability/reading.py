@@ -9,7 +9,7 @@ from sledsim.scenario.reading import Sets
 
 __all__ = ["DescriptionLike", "Sets", "load", "name_of"]
 
-#: What can be analysed.
+#: A description of an enclosure.
 DescriptionLike = Description | Mapping[str, Any] | Path | str
 
 

@@ -10,7 +10,7 @@ from sledsim.show.faults import convert_error, make_error
 
 __all__ = ["mean_rebuild_h"]
 
-#: Share of a device's bandwidth below which a load leaves too little of it to be told from nothing.
+#: Smallest share of a device's bandwidth that a load may leave for a rebuild.
 LEAST_LEFT = 0.01
 
 

@@ -1,4 +1,4 @@
-"""What a chain says: mean time to loss, probabilities at a time, counts, long-run shares of time.
+"""Solutions of a chain: mean time to loss, probabilities at a time, counts, long-run shares of time.
 
 Every step adds, multiplies or divides numbers that are zero or above, and subtracts nothing that could cancel. So a
 probability of 1e-15 or 1e-200 has as many correct digits as one of 0.5, and rates may be as far apart as minutes and

@@ -5,7 +5,7 @@ import re
 from sledsim.reliability.description import Description, EnclosureDevice
 from sledsim.reliability.duration import YEAR_H, Duration
 from sledsim.reliability.rebuild import mean_rebuild_h
-from sledsim.show.naming import counted, label_of
+from sledsim.show.naming import label_of, with_count
 from sledsim.show.tables import Table, number
 
 __all__ = [
@@ -34,7 +34,7 @@ def years_text(years: float) -> str:
 def devices_said(description: Description) -> str:
     """Return the devices of an enclosure in words: ``19 + 1 devices, 5 dedicated spares``."""
     enclosure = description.enclosure
-    spares = counted(enclosure.spares, f"{enclosure.sparing} spare" if enclosure.spares else "spare")
+    spares = with_count(enclosure.spares, f"{enclosure.sparing} spare" if enclosure.spares else "spare")
     fail = " that fail" if enclosure.spares and enclosure.spares_fail and enclosure.sparing == "dedicated" else ""
     return f"{needed_said(description)}, {spares}{fail}"
 
@@ -48,7 +48,7 @@ def needed_said(description: Description) -> str:
     """Return the number of devices without spares in words: ``19 + 1 devices``, ``4 devices without redundancy``."""
     enclosure = description.enclosure
     if not enclosure.parity:
-        return f"{counted(enclosure.data, 'device')} without redundancy"
+        return f"{with_count(enclosure.data, 'device')} without redundancy"
     return f"{enclosure.data:,} + {enclosure.parity:,} devices"
 
 
@@ -96,7 +96,7 @@ def _life_rows(device: EnclosureDevice) -> list[list[str]]:
         scrub = f"scrubbed every {duration_said(errors.scrub)}" if errors.scrub else "never scrubbed"
         rows.append(["latent errors", f"one in {duration_said(errors.every)}, {scrub}"])
     if tips := device.tips:
-        rows.append(["tips", f"{tips.count:,} and {counted(tips.spares, 'spare')}, MTTF {duration_said(tips.mttf)}"])
+        rows.append(["tips", f"{tips.count:,} and {with_count(tips.spares, 'spare')}, MTTF {duration_said(tips.mttf)}"])
     return rows
 
 

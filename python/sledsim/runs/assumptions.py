@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sledsim.runs.phases import mechanisms_of
-from sledsim.show.naming import counted
+from sledsim.show.naming import with_count
 
 __all__ = ["replay_assumptions"]
 
@@ -33,7 +33,7 @@ def replay_assumptions(summary: Mapping[str, Any], *others: Mapping[str, Any], w
     arrivals = {
         "open": "open: arrivals as recorded" + (f", times × {scale:g}" if scale != 1 and with_scale else ""),
         "closed": "closed: gaps as recorded",
-        "outstanding": f"closed: {counted(workload['outstanding'], 'request')} outstanding",
+        "outstanding": f"closed: {with_count(workload['outstanding'], 'request')} outstanding",
     }
     parts = [f"format {replay['format']} ({replay['detected_by']})", replay["units"], FITS[workload["fit"]]]
     mechanisms = dict.fromkeys(each for run in (summary, *others) for each in mechanisms_of(run))

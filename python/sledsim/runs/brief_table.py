@@ -7,7 +7,7 @@ from sledsim.runs.assumptions import replay_assumptions
 from sledsim.runs.labels import device_of_run, workload_of_run
 from sledsim.runs.phases import phases_of
 from sledsim.runs.summary_tables import ENDS, NO_ENERGY, measured_notes, recorded_rows
-from sledsim.show.naming import counted
+from sledsim.show.naming import with_count
 from sledsim.show.tables import Table, number
 
 __all__ = ["brief_table", "headline"]
@@ -109,7 +109,11 @@ def _half_width(stats: Mapping[str, Any]) -> float:
 def _counted_requests(summary: Mapping[str, Any]) -> str:
     """Return the number of requests that have response times; of those completed where none has."""
     measured, completed = summary["requests"]["measured"], summary["in_system"]["completed"]
-    return f"{counted(completed, 'request')} completed" if completed and not measured else counted(measured, "request")
+    return (
+        f"{with_count(completed, 'request')} completed"
+        if completed and not measured
+        else with_count(measured, "request")
+    )
 
 
 def _length(summary: Mapping[str, Any]) -> str:
@@ -133,7 +137,7 @@ def _notes(summary: Mapping[str, Any]) -> list[str]:
         ("in_flight", "request", "under way at the end"),
         ("skipped_records", "bad record", "skipped"),
     )
-    notes = [f"{counted(requests[key], what)} {how}" for key, what, how in counts if requests[key]]
+    notes = [f"{with_count(requests[key], what)} {how}" for key, what, how in counts if requests[key]]
     notes = [f"note: {'; '.join(notes)}"] if notes else []
     parts = [key.replace("_", " ") for key in ("components", "power_cuts") if summary.get(key)]
     notes += [f"note: the full tables tell of {' and '.join(parts)}"] if parts else []

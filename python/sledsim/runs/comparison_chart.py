@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from sledsim._core import SledsimError
 from sledsim.runs.summary_tables import require_metric
 from sledsim.show.faults import make_error
-from sledsim.show.style import COLOURS, WIDTH, altair_library, styled, values
+from sledsim.show.style import COLOURS, WIDTH, altair_library, apply_style, values
 
 if TYPE_CHECKING:
     import altair
@@ -47,7 +47,7 @@ def comparison_bars(comparison: "Comparison", key: str) -> "altair.TopLevelMixin
     labels = base.mark_text(align="left", dx=4, fontSize=11).encode(text="label:N")
     colour = alt.Color("run:N", sort=None, legend=None, scale=alt.Scale(range=list(COLOURS)))
     chart = (base.mark_bar().encode(color=colour) + labels).properties(width=WIDTH, height=alt.Step(36))
-    return styled(chart, "Runs side by side", _sentence(metric["label"]) + "; in brackets times the first run's")
+    return apply_style(chart, "Runs side by side", _sentence(metric["label"]) + "; in brackets times the first run's")
 
 
 def _sentence(label: str) -> str:

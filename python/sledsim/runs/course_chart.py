@@ -10,7 +10,7 @@ from sledsim.runs.distribution_chart import OP_COLOURS, distribution_panels
 from sledsim.runs.labels import label_of_run
 from sledsim.runs.timeline_chart import mean_power_w
 from sledsim.show.faults import make_error
-from sledsim.show.style import COLOURS, altair_library, rows_of, styled, values
+from sledsim.show.style import COLOURS, altair_library, apply_style, rows_of, values
 
 if TYPE_CHECKING:
     import altair
@@ -78,7 +78,7 @@ def course_chart(result: "Result") -> "altair.TopLevelMixin":
         along = alt.vconcat(*placed, spacing=8).add_params(zoom)
         below = alt.vconcat(*distribution_panels(result, "response", WIDTH), spacing=8)
         chart = alt.vconcat(along, below, spacing=30).resolve_scale(color="independent")
-    return styled(chart, "The run along time", [label_of_run(result.summary), _note(edges, len(end_s))])
+    return apply_style(chart, "The run along time", [label_of_run(result.summary), _note(edges, len(end_s))])
 
 
 def _note(edges: "Floats", requests: int) -> str:

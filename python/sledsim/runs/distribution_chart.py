@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sledsim.runs.labels import label_of_run
-from sledsim.show.style import COLOURS, WIDTH, altair_library, styled, values
+from sledsim.show.style import COLOURS, WIDTH, altair_library, apply_style, values
 
 if TYPE_CHECKING:
     import altair
@@ -61,7 +61,7 @@ def distribution_chart(result: "Result", quantity: str) -> "altair.TopLevelMixin
         if stats[op]["mean_ms"] is not None
     )
     chart = altair_library().vconcat(*distribution_panels(result, quantity, WIDTH), spacing=18)
-    return styled(chart, f"Distribution of {quantity} times", subtitle)
+    return apply_style(chart, f"Distribution of {quantity} times", subtitle)
 
 
 def distribution_panels(result: "Result", quantity: str, width: int) -> list[Any]:

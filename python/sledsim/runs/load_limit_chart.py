@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from sledsim._core import SledsimError
 from sledsim.show.faults import make_error
-from sledsim.show.style import COLOURS, altair_library, styled, values
+from sledsim.show.style import COLOURS, altair_library, apply_style, values
 
 if TYPE_CHECKING:
     import altair
@@ -50,4 +50,4 @@ def load_lines(limits: "LoadLimits") -> "altair.TopLevelMixin":
     )
     rule = alt.Chart(values([{"bound": limits.bound.ms}])).mark_rule(strokeDash=[4, 3]).encode(y="bound:Q")
     chart = alt.layer(lines, rule).properties(width=WIDTH, height=320)
-    return styled(chart, "Response time over the load", [f"dashed: {limits.bound}"])
+    return apply_style(chart, "Response time over the load", [f"dashed: {limits.bound}"])

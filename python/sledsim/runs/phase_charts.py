@@ -7,7 +7,7 @@ from sledsim._core import SledsimError
 from sledsim.runs.labels import label_of_run
 from sledsim.runs.phases import phases_of, state_word
 from sledsim.show.faults import make_error
-from sledsim.show.style import COLOURS, WIDTH, altair_library, state_colours, styled, values
+from sledsim.show.style import COLOURS, WIDTH, altair_library, apply_style, state_colours, values
 
 if TYPE_CHECKING:
     import altair
@@ -78,4 +78,4 @@ def _bars(
         scale = alt.Scale(domain=[row["part"] for row in rows], range=list(colours))
         bars = base.mark_bar().encode(color=alt.Color("part:N", scale=scale, legend=None))
     chart = (bars + labels).properties(width=WIDTH, height=alt.Step(28))
-    return styled(chart, title, subtitle)
+    return apply_style(chart, title, subtitle)

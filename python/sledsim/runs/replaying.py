@@ -113,7 +113,7 @@ def require_effect(resolved: Resolved) -> None:
             workload["path"], **options, format=None if workload["format"] == "auto" else workload["format"]
         )
     else:
-        trace = Trace._of(Source(None, resolved.table, options, "memory"))
+        trace = Trace.of_source(Source(None, resolved.table, options, "memory"))
     # Gaps are times, too.
     has_times = trace.format == GAPS or trace.info()["has_times"]
     if timed and not has_times:

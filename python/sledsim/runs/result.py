@@ -13,7 +13,7 @@ from sledsim.runs.summary_tables import summary_tables
 from sledsim.runs.timeline import Timeline
 from sledsim.show.faults import is_one_of, make_error
 from sledsim.show.frames import relation_of, write_columns
-from sledsim.show.naming import counted
+from sledsim.show.naming import with_count
 from sledsim.show.section import Section
 from sledsim.show.shown import Shown
 
@@ -97,7 +97,7 @@ class Result(Section, Shown):
     def __repr__(self) -> str:
         count, name, response = self["requests"]["completed"], self["device"]["name"], self["response"]
         mean = f", mean response {response['mean_ms']:.4g} ms" if response else ""
-        return f"<Result: {counted(count, 'request')} on {name}{mean}>"
+        return f"<Result: {with_count(count, 'request')} on {name}{mean}>"
 
     def histogram(self, quantity: str = "response", op: str = "all") -> "Histogram":
         """Return how often each time occurred.

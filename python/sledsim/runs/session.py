@@ -5,14 +5,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from sledsim import _core
-from sledsim.devices.arguments import flags, refuse, whole
 from sledsim.runs.result import Result
 from sledsim.runs.timeline import Stretch, require_powers, stretch_of
+from sledsim.scenario.documents import has_key
 from sledsim.scenario.models.model import Model
 from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, files_of, resolve, set_list
 from sledsim.scenario.texts import FORMATS
+from sledsim.show.arguments import argument_error, broadcast_to_requests, require_flags, require_integers
 from sledsim.show.faults import is_file_name, is_there
-from sledsim.show.naming import counted
+from sledsim.show.naming import with_count
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,7 +39,7 @@ class Session(_core.Session):
     Parameters
     ----------
     system
-        A system, as a scenario has it: the name of a device, or a table such as
+        A system, as a scenario has it: the name or file of a device or a drawing, or a table such as
         ``{"device": "g2", "scheduler": "sptf"}``. Or a whole scenario: its workload is left out, and of its ``run``
         only the warm-up counts.
     overrides
@@ -174,19 +175,20 @@ class Session(_core.Session):
         """Return requests as the core takes them: first blocks, numbers of blocks, operations, arrivals."""
         import numpy as np
 
-        first = np.atleast_1d(whole("lbns", lbns, 0, LATEST_NS)).astype(np.uint64)
+        first = np.atleast_1d(require_integers("lbns", lbns, 0, LATEST_NS)).astype(np.uint64)
         if first.ndim > 1:
-            raise refuse("lbns.shape", first.shape, "one row")
-        arrival = whole("at_ns", self.now_ns if at_ns is None else at_ns, 0, LATEST_NS).astype(np.uint64)
-        count = whole("blocks", blocks, 0, 2**32 - 1).astype(np.uint32)
+            raise argument_error("lbns.shape", first.shape, "one row")
+        arrival = require_integers("at_ns", self.now_ns if at_ns is None else at_ns, 0, LATEST_NS).astype(np.uint64)
+        count = require_integers("blocks", blocks, 0, 2**32 - 1).astype(np.uint32)
         reads, forced, flushes = (
-            _to_each(name, flags(name, given), first)
+            broadcast_to_requests(name, require_flags(name, given), first.size)
             for name, given in (("read", read), ("fua", fua), ("flush", flush))
         )
         if (needless := reads & forced & ~flushes).any():
-            raise refuse("fua", True, "a write, with read = False", index=(int(needless.argmax()),))
+            raise argument_error("fua", True, "a write, with read = False", index=(int(needless.argmax()),))
         ops = np.where(flushes, 2, np.where(forced, 3, ~reads)).astype(np.uint8)
-        return first, _to_each("blocks", count, first), ops, _to_each("at_ns", arrival, first)
+        counts = broadcast_to_requests("blocks", count, first.size)
+        return first, counts, ops, broadcast_to_requests("at_ns", arrival, first.size)
 
     def _served(self, rows: "tuple[NDArray[Any], ...]") -> "dict[str, NDArray[np.generic]]":
         """Hand in many requests, some at a time, and let time pass until all have come back."""
@@ -225,7 +227,7 @@ class Session(_core.Session):
         if snapshot is self:
             return
         if not isinstance(snapshot, Session):
-            raise refuse("snapshot", snapshot, "a session, as its method snapshot returns it")
+            raise argument_error("snapshot", snapshot, "a session, as its method snapshot returns it")
         super().restore(snapshot)
         self._resolved, self._logged, self._timed = snapshot._resolved, snapshot._logged, snapshot._timed
 
@@ -237,7 +239,7 @@ class Session(_core.Session):
         return Result(summary, output, logged=self._logged, timed=self._timed)
 
     def __repr__(self) -> str:
-        return f"<Session at {self.now_ns / 1e9:.9g} s: {counted(self.under_way, 'request')} under way>"
+        return f"<Session at {self.now_ns / 1e9:.9g} s: {with_count(self.under_way, 'request')} under way>"
 
 
 def scenario_of(system: ScenarioLike | Model) -> ScenarioLike:
@@ -249,12 +251,26 @@ def scenario_of(system: ScenarioLike | Model) -> ScenarioLike:
         As for :class:`Session`.
     """
     values = system.to_dict() if isinstance(system, Model) else system
-    if isinstance(values, str) and "\n" not in values and values != "-" and Path(values).suffix not in FORMATS:
-        values = {"device": values}
+    if isinstance(values, str | Path) and _is_device(values):
+        values = {"device": str(values)}
     if not isinstance(values, Mapping):
         return values
     scenario = dict(values) if "system" in values else {"system": dict(values)}
     return {**scenario, "workload": FROM_OUTSIDE}
+
+
+def _is_device(name: str | Path) -> bool:
+    """Return true for the name of a device, and for a file with a device or a drawing instead of a scenario."""
+    text = str(name)
+    if "\n" in text or text == "-":
+        return False
+    if Path(name).suffix not in FORMATS:
+        return isinstance(name, str)
+    try:
+        return not any(has_key(Path(name), key) for key in ("system", "workload", "device", "run"))
+    except _core.SledsimError:
+        # Reading it as a scenario says what is wrong.
+        return False
 
 
 def resolved_system(system: ScenarioLike | Model, sets: Sets = ()) -> Resolved:
@@ -305,12 +321,3 @@ def _is_text(word: str) -> bool:
         return bool(word.encode())
     except UnicodeEncodeError:
         return False
-
-
-def _to_each(name: str, array: "NDArray[Any]", first: "NDArray[np.uint64]") -> "NDArray[Any]":
-    """Give every request its own of an argument that may be there for all."""
-    import numpy as np
-
-    if array.shape not in {(), (1,), first.shape}:
-        raise refuse(f"{name}.shape", array.shape, f"one, or one for each of {first.size} requests")
-    return np.ascontiguousarray(np.broadcast_to(array, first.shape))

@@ -11,7 +11,7 @@ from sledsim.runs.phases import PHASES, STATES, phases_of, states_of
 from sledsim.runs.power_cut_table import power_cut_table
 from sledsim.scenario.system_tree import drives_in
 from sledsim.show.faults import make_error
-from sledsim.show.naming import counted
+from sledsim.show.naming import with_count
 from sledsim.show.tables import Table, number
 
 __all__ = ["ENDS", "NO_ENERGY", "measured_notes", "metric_rows", "recorded_rows", "require_metric", "summary_tables"]
@@ -114,7 +114,7 @@ def _headline(summary: Mapping[str, Any]) -> str:
         summary["title"],
         label_of_run(summary),
         workload_of_run(summary) if summary["scenario"]["workload"]["kind"] == "trace" else None,
-        f"{counted(requests['measured'], 'request')} measured",
+        f"{with_count(requests['measured'], 'request')} measured",
         f"flushes: {flushes['response']['count']:,}" if (flushes := summary.get("flushes")) else None,
         f"{number(run['simulated_s'])} s simulated",
         summary["overload"]["note"] if summary["overload"] else None,
@@ -216,7 +216,7 @@ def measured_notes(summary: Mapping[str, Any]) -> list[str]:
     completed, measured = in_system["completed"], summary["requests"]["measured"]
     if measured and completed != measured:
         notes.append(
-            f"note: times are of the {counted(measured, 'request')} that arrived and completed in the measured "
+            f"note: times are of the {with_count(measured, 'request')} that arrived and completed in the measured "
             f"{number(summary['run']['measured_s'])} s; throughput, bandwidth and energy count the {completed:,} "
             "completed"
         )

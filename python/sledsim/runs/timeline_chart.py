@@ -7,7 +7,7 @@ import numpy as np
 from sledsim._core import SledsimError
 from sledsim.runs.phases import state_word
 from sledsim.show.faults import make_error
-from sledsim.show.style import altair_library, state_colours, styled, values
+from sledsim.show.style import altair_library, apply_style, state_colours, values
 
 if TYPE_CHECKING:
     import altair
@@ -56,7 +56,7 @@ def timeline_chart(timeline: "Timeline") -> "altair.TopLevelMixin":
     scale, unit = (1e3, "ms") if end_s < 1 else (1.0, "s")
     chart = _panels(_scaled(bars, scale), _scaled(line, scale), timeline.states, (start_s * scale, end_s * scale), unit)
     slot_s = None if exact else (end_s - start_s) / SLOTS
-    return styled(chart, "States and power over time", _subtitle(timeline, len(courses), slot_s))
+    return apply_style(chart, "States and power over time", _subtitle(timeline, len(courses), slot_s))
 
 
 def mean_power_w(timeline: "Timeline", edges: "Floats") -> "Floats":

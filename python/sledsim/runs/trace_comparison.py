@@ -18,7 +18,7 @@ from sledsim.runs.summary_tables import NO_ENERGY
 from sledsim.scenario.reading import Sets
 from sledsim.show.arguments import require_several
 from sledsim.show.faults import make_error
-from sledsim.show.naming import counted, label_of
+from sledsim.show.naming import label_of, with_count
 from sledsim.show.shown import OneTable, Shown
 from sledsim.show.tables import Table, number
 from sledsim.traces.trace import Trace
@@ -180,7 +180,7 @@ class TraceComparison(OneTable, Shown):
     def table(self) -> Table:
         """Return a row per combination, with the best one and the assumptions below."""
         replayed = [each.result for each in self.combinations if each.result is not None]
-        requests = f" · {counted(replayed[0]['requests']['submitted'], 'request')}" if replayed else ""
+        requests = f" · {with_count(replayed[0]['requests']['submitted'], 'request')}" if replayed else ""
         notes = [text for text in (self.verdict(),) if text]
         overloads = [each for each in self.combinations if each.result is not None and not each.keeps_up]
         notes += [f"{each.name}: {each.result['overload']['note']}" for each in overloads if each.result is not None]

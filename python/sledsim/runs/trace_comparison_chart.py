@@ -6,7 +6,7 @@ import numpy as np
 
 from sledsim._core import SledsimError
 from sledsim.show.faults import make_error
-from sledsim.show.style import COLOURS, altair_library, styled, values
+from sledsim.show.style import COLOURS, altair_library, apply_style, values
 
 if TYPE_CHECKING:
     import altair
@@ -52,7 +52,7 @@ def response_lines(comparison: "TraceComparison") -> "altair.TopLevelMixin":
         )
         .properties(width=WIDTH, height=320)
     )
-    return styled(chart, "Response time along the trace", [line for line in (comparison.verdict(),) if line])
+    return apply_style(chart, "Response time along the trace", [line for line in (comparison.verdict(),) if line])
 
 
 def _rows(name: str, result: "Result") -> "list[dict[str, float | str]]":

@@ -13,6 +13,8 @@ KINDS = (
     ("a search", "optimise", ("parameters", "objectives")),
     ("a description of an enclosure", "reliability", ("enclosure",)),
     ("a role", "role-test", ("role",)),
+    ("a drawing", "design", ("drawing",)),
+    ("a device file", "device", ("mechanism",)),
     ("a comparison of caches", "cost", ("mems_bytes",)),
     ("a comparison of caches", "cost", ("nvram_prices_per_gb",)),
     ("a comparison of caches", "cost", ("ratios",)),
@@ -22,7 +24,7 @@ SHARED = {"scenario", "overrides", "name", "seed", "replications", "device"}
 
 
 def kind_of(keys: Collection[str], known: Collection[str] = ()) -> tuple[str, str] | None:
-    """Return the key that tells the kind of a document and a sentence that names it, or ``None``.
+    """Return the key that identifies the kind of a document and a sentence that names it, or ``None``.
 
     Parameters
     ----------
@@ -52,8 +54,18 @@ def not_a_scenario(error: ScenarioError) -> ScenarioError:
     lacks = {fault.path for fault in error.faults if fault.kind == "missing"}
     found = kind_of(unknown) if {"workload", "system"} <= lacks else None
     if not found:
-        return error
+        moved = [_in_system(fault) if fault in wrong else fault for fault in error.faults]
+        return error_of(ScenarioError, moved) if moved != list(error.faults) else error
     key, says = found
     at = unknown[key]
     sentence = f"{says}; a scenario has [workload] and [system]"
     return error_of(ScenarioError, [Fault("unknown-key", sentence, path=key, file=at.file, line=at.line)])
+
+
+def _in_system(fault: Fault) -> Fault:
+    """Return the fault of an unknown key with the table it belongs to, if that is the system's."""
+    if fault.path not in {"device", "scheduler"}:
+        return fault
+    says = f": unknown key at the top of a scenario: did you mean system.{fault.path}?"
+    suggestion = f"system.{fault.path}"
+    return Fault("unknown-key", says, path=fault.path, suggestion=suggestion, file=fault.file, line=fault.line)

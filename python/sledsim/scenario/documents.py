@@ -55,7 +55,7 @@ class Document(Table):
     what: ClassVar[str]
     """Its name in messages."""
     example: ClassVar[str]
-    """What messages show as a key that every such document has."""
+    """A key of every such document, as messages show it."""
     prefix: ClassVar[str] = ""
     """Begins the settings of its own keys; other settings are of its scenario."""
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 from sledsim import _core
 from sledsim._core import ScenarioError
 from sledsim.scenario.document_kinds import not_a_scenario
-from sledsim.scenario.drawings import drawn
+from sledsim.scenario.drawings.loading import load_drawing
 from sledsim.scenario.folders import catalog_folders
 from sledsim.scenario.models.scenario import ScenarioModel
 from sledsim.scenario.policy_loading import load
@@ -83,7 +83,7 @@ class Scenario(ScenarioModel):
 Written = _core.Written
 #: A scenario with every key explicit, checked, its paths absolute.
 Resolved = _core.Scenario
-#: What can be run.
+#: A scenario, its file or its text.
 ScenarioLike = Scenario | Resolved | Mapping[str, Any] | Path | str
 #: A value that replaces one of a scenario: a text ``path=value``, or a path and a value.
 Setting = str | tuple[str, Any]
@@ -116,12 +116,12 @@ def resolve(source: ScenarioLike | Written, sets: Sets = ()) -> Resolved:
 
 
 def from_argument(name: str) -> "Path | str":
-    """Read what stands on a command line: a file, or ``-`` for standard input, never a text."""
+    """Return the source that an argument of the command line names: a file, or ``-`` for standard input."""
     return name if name in ("", "-") else Path(name)
 
 
 def _require_known(source: object) -> None:
-    """Refuse, in words, what a program may pass instead of a scenario."""
+    """Raise for a value that is no scenario."""
     if not isinstance(source, ScenarioModel | Mapping | Path | str):
         shown, is_whole = brief(source)
         says = (
@@ -151,10 +151,12 @@ def written(source: ScenarioLike) -> Written:
     if isinstance(source, ScenarioModel | Mapping):
         values = source.to_dict() if isinstance(source, ScenarioModel) else dict(source)
         return Written(
-            values, name="scenario", base_dir=working_folder(), catalog=catalog, policies=load, drawings=drawn
+            values, name="scenario", base_dir=working_folder(), catalog=catalog, policies=load, drawings=load_drawing
         )
     text, notation, name, base_dir = text_of(source, "scenario")
-    return Written(text, format=notation, name=name, base_dir=base_dir, catalog=catalog, policies=load, drawings=drawn)
+    return Written(
+        text, format=notation, name=name, base_dir=base_dir, catalog=catalog, policies=load, drawings=load_drawing
+    )
 
 
 def working_folder() -> str:
@@ -163,7 +165,7 @@ def working_folder() -> str:
 
 
 def plain_value(value: Any) -> Any:
-    """Turn what a notebook puts into a scenario into what JSON knows.
+    """Convert a Python value in a scenario to a value of JSON.
 
     Parameters
     ----------
@@ -203,7 +205,7 @@ def files_of(resolved: Resolved) -> list[Path]:
 
 
 def set_list(sets: Sets) -> list[str]:
-    """Bring replacements into the form ``path=value``, the value written as in TOML.
+    """Convert overrides to texts ``path=value``, the value written as in TOML.
 
     Parameters
     ----------
@@ -227,7 +229,7 @@ def set_list(sets: Sets) -> list[str]:
 
 
 def resolve_relative(sets: Sets) -> list[str]:
-    """Bring replacements that somebody typed into the same form; files that they name are those of the working folder.
+    """Convert overrides to texts ``path=value``; the files that they name are relative to the working folder.
 
     Parameters
     ----------

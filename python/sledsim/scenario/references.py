@@ -12,14 +12,14 @@ from sledsim.show.faults import is_there
 
 __all__ = ["files_named"]
 
-#: What a document is based on, in each notation; no line of a comment says it.
+#: The key `base` of a document in each notation, outside comments.
 BASE = re.compile(r"""^[^#\n]*?\bbase["']?\s*[:=]\s*["']?([^"'\n,}#]+)""", re.MULTILINE)
 
 
 def files_named(document: Path) -> Iterator[tuple[Path, Path]]:
     """Yield each file that a document names, itself or through others, behind the document that names it.
 
-    What is wrong with a document is for whoever reads it to say.
+    Faults of the document are reported by its reader.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Where a document was read from: the files that it names, and the file and line of each of its keys."""
+"""The source of a document: the files that it names, and the file and line of each of its keys."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from typing import Any
 
 from sledsim import _core
 from sledsim._core import Fault, ScenarioError, SledsimError
-from sledsim.scenario.drawings import drawn
+from sledsim.scenario.drawings.loading import load_drawing
 from sledsim.scenario.folders import catalog_folders
 from sledsim.scenario.policy_loading import load
 from sledsim.scenario.reading import Written, set_list, written
@@ -36,7 +36,7 @@ def leaves(tables: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Source:
-    """Where a document was read from.
+    """The source of a document.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class Source:
         if isinstance(value, str):
             return self.folder / value
         folder, catalog = str(self.folder), catalog_folders()
-        return self.document.part(key, base_dir=folder, catalog=catalog, policies=load, drawings=drawn)
+        return self.document.part(key, base_dir=folder, catalog=catalog, policies=load, drawings=load_drawing)
 
     def written(self, scenario: "Path | Written", key: str) -> Written:
         """Read a scenario that a key names.

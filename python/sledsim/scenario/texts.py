@@ -16,9 +16,9 @@ LONGEST_SHOWN = 80
 
 #: Bytes that a document may have.
 MOST_BYTES = most_of("size of a document")
-#: What messages call it.
+#: Its name in messages.
 STDIN = "standard input"
-#: What Python reads in the place of bytes that are no text.
+#: Characters that Python decodes from bytes that are not UTF-8.
 BYTES_FROM, BYTES_TO = "\udc80", "\udcff"
 
 FORMATS = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml", ".json": "json"}

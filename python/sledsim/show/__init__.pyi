@@ -16,8 +16,8 @@ from sledsim.show.style import COLOURS as COLOURS
 from sledsim.show.style import HEIGHT as HEIGHT
 from sledsim.show.style import WIDTH as WIDTH
 from sledsim.show.style import altair_library as altair_library
+from sledsim.show.style import apply_style as apply_style
 from sledsim.show.style import rows_of as rows_of
-from sledsim.show.style import styled as styled
 from sledsim.show.style import values as values
 from sledsim.show.tables import Table as Table
 from sledsim.show.tables import duration as duration

@@ -6,20 +6,35 @@ from collections.abc import Iterable
 from contextlib import suppress
 from operator import index
 from pathlib import Path
-from typing import Any, SupportsIndex, TypeVar
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
 
 from sledsim._core import SledsimError
 from sledsim.show.faults import MOST, Sentence, brief, make_error
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 __all__ = [
+    "argument_error",
+    "broadcast_to_requests",
+    "broadcast_together",
     "require_flag",
+    "require_flags",
     "require_integer",
+    "require_integers",
     "require_kind",
     "require_number",
+    "require_numbers",
     "require_path",
     "require_several",
+    "require_single",
+    "require_single_integer",
     "require_word",
 ]
+
+#: Most values of an argument, and of arguments that are combined: 128 MiB of numbers.
+MOST_VALUES = 1 << 24
 
 Kind = TypeVar("Kind")
 
@@ -185,3 +200,170 @@ def require_number(
     expected = f"{unit or 'a number'} {low}" + (f", at most {most:g}" if number > most else "")
     allowed = bounds | {"most": most} | ({"unit": unit} if unit else {})
     raise _refuse(error, path, value, expected, kind="out-of-range", allowed=allowed)
+
+
+def argument_error(
+    name: str,
+    value: Any,
+    expected: str,
+    bounds: dict[str, object] | None = None,
+    index: tuple[int, ...] = (),
+) -> SledsimError:
+    """Return the error of a wrong argument.
+
+    Parameters
+    ----------
+    name
+        The argument.
+    value
+        The wrong value.
+    expected
+        The expected value, in words.
+    bounds
+        Bounds of a number.
+    index
+        Index of the value in an array.
+    """
+    shown, is_whole = brief(value)
+    place = f"[{', '.join(map(str, index))}]" if index else ""
+    says = f"{name}{place} = {shown}: expected {expected}"
+    held = value if is_whole else shown
+    path = ".".join((name, *map(str, index)))
+    return make_error(SledsimError, "out-of-range", says, path=path, value=held, allowed=bounds or expected)
+
+
+def require_integers(name: str, value: Any, least: int, most: int) -> "NDArray[np.int64]":
+    """Return integers within bounds as an array of the same shape, and raise for any other value.
+
+    Parameters
+    ----------
+    name
+        The argument.
+    value
+        A number, a list, an array or a Series; floats must be integers.
+    least, most
+        The bounds, inclusive.
+    """
+    import numpy as np
+
+    expected = f"whole numbers from {least} to {most}"
+    given = _array(name, value, expected)
+    bounds: dict[str, object] = {"least": least, "most": min(most, MOST), "whole": True}
+    if given.dtype.kind == "f":
+        # A bound such as 2^63 - 1 is no float, but the number after it is.
+        _require_all(name, given, (given == np.floor(given)) & (given >= least) & (given < most + 1), expected, bounds)
+    else:
+        _require_all(name, given, (given >= least) & (given <= most), expected, bounds)
+    return given.astype(np.int64)
+
+
+def require_numbers(name: str, value: Any, least: float, most: float, unit: str) -> "NDArray[np.float64]":
+    """Return numbers within inclusive bounds as an array of the same shape; arguments as :func:`require_integers`."""
+    import numpy as np
+
+    expected = f"numbers from {least:.10g} to {most:.10g} {unit}"
+    given = _array(name, value, expected)
+    bounds: dict[str, object] = {"least": least, "most": most, "unit": unit}
+    _require_all(name, given, (given >= least) & (given <= most), expected, bounds)
+    return given.astype(np.float64)
+
+
+def require_flags(name: str, value: Any) -> "NDArray[np.bool_]":
+    """Return booleans as an array of the same shape; arguments as :func:`require_integers`."""
+    import numpy as np
+
+    expected = "true or false"
+    given = _array(name, value, expected, "biu")
+    _require_all(name, given, np.isin(given, (0, 1)), expected)
+    return given.astype(np.bool_)
+
+
+def require_single(name: str, given: "NDArray[Any]") -> Any:
+    """Return the value of an array without dimensions, and raise for any other array."""
+    if given.ndim:
+        raise argument_error(name, given.tolist(), "one, not an array")
+    return given.item()
+
+
+def require_single_integer(name: str, value: Any, least: int, most: int) -> int:
+    """Return one integer within bounds; arguments as :func:`require_integers`."""
+    number: int = require_single(name, require_integers(name, value, least, most))
+    return number
+
+
+def broadcast_together(**arrays: "NDArray[Any]") -> "list[NDArray[Any]]":
+    """Return arrays in their common shape, and raise if they have none; the keywords are the arguments."""
+    import numpy as np
+
+    name, first = next(iter(arrays.items()))
+    try:
+        made = np.broadcast_arrays(*arrays.values())
+    except ValueError:
+        others = ", ".join(f"{other} {array.shape}" for other, array in list(arrays.items())[1:])
+        expected = f"a shape that goes with {others}"
+        raise argument_error(f"{name}.shape", first.shape, expected) from None
+    if made[0].size > MOST_VALUES:
+        expected = f"no more than {MOST_VALUES} values together with the others"
+        raise argument_error(f"{name}.shape", first.shape, expected)
+    return [np.ascontiguousarray(each).reshape(each.shape) for each in made]
+
+
+def broadcast_to_requests(name: str, array: "NDArray[Any]", requests: int) -> "NDArray[Any]":
+    """Return an array with a value for each request, and raise if it has neither one value nor one for each."""
+    import numpy as np
+
+    if array.shape not in {(), (1,), (requests,)}:
+        raise argument_error(f"{name}.shape", array.shape, f"one, or one for each of {requests} requests")
+    return np.ascontiguousarray(np.broadcast_to(array, (requests,)))
+
+
+def _require_length(name: str, value: Any) -> None:
+    """Raise for a value that is too long, before it is converted to an array."""
+    try:
+        length = len(value)
+    except TypeError:
+        return
+    except OverflowError:
+        length = MOST
+    _require_size(name, (length,))
+
+
+def _require_size(name: str, shape: tuple[int, ...]) -> None:
+    if math.prod(shape) > MOST_VALUES:
+        raise argument_error(f"{name}.shape", shape, f"no more than {MOST_VALUES} values")
+
+
+def _array(name: str, value: Any, expected: str, kinds: str = "iuf") -> "NDArray[Any]":
+    """Return a value as an array whose type is of one of the given kinds of NumPy."""
+    import numpy as np
+
+    _require_length(name, value)
+    try:
+        given = np.asarray(value)
+    except (ValueError, TypeError, OverflowError, RecursionError):
+        raise argument_error(name, value, expected) from None
+    _require_size(name, given.shape)
+    if given.dtype.kind == "O" and given.ndim:
+        # A Series whose values may be missing is an array of objects.
+        plain = np.array([np.asarray(each).dtype.kind in kinds and np.ndim(each) == 0 for each in given.ravel()], bool)
+        _require_all(name, given, plain.reshape(given.shape), expected)
+        given = np.asarray(given.tolist())
+    if given.dtype.kind not in kinds:
+        raise argument_error(name, value, expected)
+    return given
+
+
+def _require_all(
+    name: str,
+    given: "NDArray[Any]",
+    valid: "NDArray[np.bool_]",
+    expected: str,
+    bounds: dict[str, object] | None = None,
+) -> None:
+    """Raise for the first invalid value of an array."""
+    import numpy as np
+
+    if not valid.all():
+        index = tuple(int(place) for place in np.argwhere(~valid)[0])
+        value = given[index]
+        raise argument_error(name, value.item() if isinstance(value, np.generic) else value, expected, bounds, index)

@@ -70,7 +70,7 @@ class _Converter:
             return answer
 
     def _running(self) -> "subprocess.Popen[str]":
-        # What a process has forked off must not read the answers of others.
+        # A forked process must not read the answers of others.
         if self.process is None or self.of != os.getpid():
             path = os.pathsep.join(filter(None, sys.path))
             try:

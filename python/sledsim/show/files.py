@@ -34,7 +34,7 @@ _TRIED_BYTES = 1 << 20
 def atomic_write(target: Path, *, durable: bool = False) -> Iterator[Path]:
     """Write a file under a temporary name, then rename it to the target.
 
-    The temporary file is locked until then, so that other processes can tell it from one whose writer was killed.
+    The temporary file is locked until then, so that other processes can distinguish it from that of a killed writer.
 
     Parameters
     ----------
@@ -57,8 +57,8 @@ def atomic_write(target: Path, *, durable: bool = False) -> Iterator[Path]:
     target = Path(os.path.realpath(target))
     if not durable:
         remove_abandoned(target.parent)
-    unfinished = _unfinished(target.parent)
-    with _locked(unfinished):
+    unfinished = _temporary_path(target.parent)
+    with _lock(unfinished):
         try:
             yield unfinished
             if durable:
@@ -119,7 +119,7 @@ def remove_abandoned(folder: Path) -> None:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _lock(path: Path) -> Iterator[None]:
     """Create a file and keep it locked; on Windows, where an open file cannot be renamed, do nothing."""
     if sys.platform == "win32":
         yield
@@ -156,7 +156,7 @@ def unwritable(folder: Path, size: int = _TRIED_BYTES) -> str | None:
     size
         Bytes of the trial file.
     """
-    tried = _unfinished(folder)
+    tried = _temporary_path(folder)
     try:
         tried.write_bytes(bytes(size))
         _sync(tried)
@@ -167,7 +167,7 @@ def unwritable(folder: Path, size: int = _TRIED_BYTES) -> str | None:
     return None
 
 
-def _unfinished(folder: Path) -> Path:
+def _temporary_path(folder: Path) -> Path:
     return folder / f".sledsim-{uuid.uuid4().hex}{UNFINISHED}"
 
 

@@ -1,4 +1,4 @@
-"""Tables in a given width: nothing is dropped; what does not fit is folded, moved below its row, or put in parts."""
+"""Tables in a given width: columns that do not fit are folded, moved below their row, or put in parts."""
 
 import os
 import re
@@ -10,37 +10,37 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from sledsim.show.tables import Table
 
-__all__ = ["Line", "fitted", "folded", "terminal_width", "visible", "visible_in_strings"]
+__all__ = ["Line", "lay_out", "terminal_width", "visible", "visible_in_strings", "wrap_text"]
 
 #: Characters that act on a terminal: control and bidirectional control characters; and lone surrogates.
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-#: What stands between columns.
+#: Space between columns.
 GAP = "  "
-#: How far a note stands to the right of the row that it is of.
+#: Indent of a note below its row.
 NOTE_INDENT = "    "
 #: A column of words may be folded, but not to less than this.
 LEAST_WORDS = 18
-#: One that tells rows apart is not folded to less than this.
+#: A column that identifies rows is not folded to less than this.
 LEAST_NAME = 24
 #: A head of numbers that is no longer is not folded.
 SHORT_HEAD = 8
-#: What is longer is a sentence: it reads as well below its row as in a column.
+#: A longer cell is a sentence, which may move below its row.
 SENTENCE = 32
 #: A sentence that would be folded into more lines than these goes below its row.
 MOST_LINES = 3
 #: Where an indent would leave less than so many characters, there is none.
 LEAST_BESIDE_INDENT = 8
-#: A terminal that says it has less is not believed.
+#: A narrower width that a terminal reports is not used.
 LEAST_WIDTH = 20
 
 
 def terminal_width(stream: TextIO | None) -> int | None:
-    """Return how many columns a terminal has; nothing where there is none.
+    """Return the width of a terminal in characters, or ``None`` if there is none.
 
     Parameters
     ----------
     stream
-        What is written to; nothing where it was closed before the program began.
+        The output; ``None`` if it was closed before the program began.
     """
     if stream is None or not stream.isatty():
         return None
@@ -50,13 +50,13 @@ def terminal_width(stream: TextIO | None) -> int | None:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a table, and what it is: ``title``, ``head``, ``rule``, ``row`` or ``note``."""
+    """A line of a table, and its kind: ``title``, ``head``, ``rule``, ``row`` or ``note``."""
 
     kind: str
     text: str
 
 
-def fitted(table: "Table", width: int | None) -> list[Line]:
+def lay_out(table: "Table", width: int | None) -> list[Line]:
     """Lay a table out.
 
     Parameters
@@ -64,16 +64,16 @@ def fitted(table: "Table", width: int | None) -> list[Line]:
     table
         The table.
     width
-        How many characters a line may have; any number if not given.
+        Most characters of a line; unlimited if not given.
     """
     if width is not None:
         width = max(width, LEAST_WIDTH)
     cells = [[visible(cell).replace("\n", " ") for cell in row] for row in table.rows]
     table = replace(table, rows=cells, headers=[visible(head) for head in table.headers])
-    lines = [Line("title", part) for part in folded(table.title, width)] if table.title else []
+    lines = [Line("title", part) for part in wrap_text(table.title, width)] if table.title else []
     if table.headers:
         lines += _columns(table, width)
-    return lines + [Line("note", part) for note in table.notes for part in folded(note, width, "  ")]
+    return lines + [Line("note", part) for note in table.notes for part in wrap_text(note, width, "  ")]
 
 
 def visible(text: str) -> str:
@@ -98,7 +98,7 @@ def visible_in_strings(document: str) -> str:
     return UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", document)
 
 
-def folded(text: str, width: int | None, hanging: str = "") -> list[str]:
+def wrap_text(text: str, width: int | None, hanging: str = "") -> list[str]:
     """Fold a text between words; a word is broken only where it is longer than a line.
 
     Parameters
@@ -106,9 +106,9 @@ def folded(text: str, width: int | None, hanging: str = "") -> list[str]:
     text
         The text, of one line or several; spaces that it begins with indent all of it.
     width
-        How many characters a line may have; any number if not given.
+        Most characters of a line; unlimited if not given.
     hanging
-        What the lines that go on begin with.
+        Start of continuation lines.
     """
     text = visible(text)
     if width is None:
@@ -143,16 +143,16 @@ def _columns(table: "Table", width: int | None) -> list[Line]:
             if not sentences:
                 return _panel(table, beside, sizes, below, width)
         elif not sentences:
-            return _parts(table, beside, below, natural, width)
+            return _split_columns(table, beside, below, natural, width)
         beside = [i for i in beside if i != sentences[-1]]
         below = [sentences[-1], *below]
 
 
-def _parts(
+def _split_columns(
     table: "Table", beside: Sequence[int], below: Sequence[int], natural: Sequence[int], width: int
 ) -> list[Line]:
     """Split the table into parts with fewer columns, each with the names of the rows; or into single rows."""
-    names, others = list(beside[: table.names]), _together(table, beside[table.names :])
+    names, others = list(beside[: table.names]), _column_groups(table, beside[table.names :])
     parts, part = [], list[int]()
     for columns in others:
         if _sizes(table, [*names, *part, *columns], natural, width) is None:
@@ -166,14 +166,14 @@ def _parts(
     for each in parts:
         sizes = _sizes(table, [*names, *each], natural, width)
         if sizes is None:
-            return _stacked(table, width)
+            return _stack_rows(table, width)
         last = each is parts[-1]
         lines += [Line("row", "")] if lines else []
         lines += _panel(table, [*names, *each], sizes, below if last else (), width)
     return lines
 
 
-def _together(table: "Table", columns: Sequence[int]) -> list[list[int]]:
+def _column_groups(table: "Table", columns: Sequence[int]) -> list[list[int]]:
     """Group columns that belong together: a header that comes more than once is of the column before it."""
     headers = list(table.headers)
     groups = list[list[int]]()
@@ -185,16 +185,16 @@ def _together(table: "Table", columns: Sequence[int]) -> list[list[int]]:
     return groups
 
 
-def _stacked(table: "Table", width: int) -> list[Line]:
+def _stack_rows(table: "Table", width: int) -> list[Line]:
     """Return each row as its name and its values on the lines below."""
     names = table.names
     head = GAP.join(table.headers[:names])
-    lines = [Line("head", part) for part in folded(head, width)] if head else []
+    lines = [Line("head", part) for part in wrap_text(head, width)] if head else []
     for row in table.rows:
-        lines += [Line("row", part) for part in folded(GAP.join(row[:names]), width)]
+        lines += [Line("row", part) for part in wrap_text(GAP.join(row[:names]), width)]
         for header, cell in list(zip(table.headers, row, strict=True))[names:]:
             text = NOTE_INDENT + (f"{header}: {cell.strip()}" if header else cell.strip())
-            lines += [Line("note", part) for part in folded(text, width, "  ")] if cell.strip() else []
+            lines += [Line("note", part) for part in wrap_text(text, width, "  ")] if cell.strip() else []
     return lines
 
 
@@ -210,13 +210,13 @@ def _panel(
             if row[i].strip():
                 label = table.headers[i] and f"{table.headers[i]}: "
                 text = f"{NOTE_INDENT}{label}{row[i].strip()}"
-                lines += [Line("note", part) for part in folded(text, width, "  ")]
+                lines += [Line("note", part) for part in wrap_text(text, width, "  ")]
     return lines
 
 
 def _row(table: "Table", columns: Sequence[int], sizes: Sequence[int], cells: Sequence[str]) -> list[str]:
     """Write a row, of as many lines as its highest cell."""
-    parts = [folded(cells[i], size, "  " if i == 0 else "") for i, size in zip(columns, sizes, strict=True)]
+    parts = [wrap_text(cells[i], size, "  " if i == 0 else "") for i, size in zip(columns, sizes, strict=True)]
     lines = []
     for k in range(max(map(len, parts))):
         texts = []
@@ -228,13 +228,13 @@ def _row(table: "Table", columns: Sequence[int], sizes: Sequence[int], cells: Se
 
 
 def _sizes(table: "Table", columns: Sequence[int], natural: Sequence[int], width: int) -> list[int] | None:
-    """Return how wide columns are in a width, or nothing where they can't be read so narrow."""
+    """Return the widths of columns in a width, or ``None`` if they would be too narrow."""
     least = [_least(table, i, natural[i]) for i in columns]
     spare = width - _total(least)
     if spare < 0:
         return None
     sizes = list(least)
-    # What is left goes where it saves most lines: to the column of words that is folded most; to heads of numbers last.
+    # The rest goes where it saves most lines: to the column of words that is folded most, and to heads of numbers last.
     while spare > 0:
         wanting = [k for k, i in enumerate(columns) if sizes[k] < natural[i]]
         if not wanting:
@@ -246,7 +246,7 @@ def _sizes(table: "Table", columns: Sequence[int], natural: Sequence[int], width
 
 
 def _least(table: "Table", column: int, natural: int) -> int:
-    """Return how narrow a column may be: numbers stay whole, words are folded between words."""
+    """Return the least width of a column: numbers stay whole, texts are folded between words."""
     texts = [row[column] for row in table.rows]
     if not table.is_left(column):
         head = table.headers[column]

@@ -15,7 +15,7 @@ from sledsim._core import SledsimError
 from sledsim.show.arguments import require_path
 from sledsim.show.faults import make_error, unknown_kind
 from sledsim.show.files import atomic_write, unwritable
-from sledsim.show.signals import signals_heard
+from sledsim.show.signals import handled_interrupts
 
 if TYPE_CHECKING:
     import duckdb
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Framed",
-    "connected",
+    "connect",
     "copy_atomically",
     "install_command",
     "need",
     "parquet_rows",
-    "quoted",
-    "quoted_path",
     "relation_of",
     "relation_of_rows",
     "require_utf8",
+    "sql_literal",
+    "sql_path",
     "write_columns",
 ]
 
@@ -95,7 +95,7 @@ def relation_of(columns: "Mapping[str, NDArray[np.generic]]", name: str = "log")
     name
         What SQL calls the relation.
     """
-    connection = connected()
+    connection = connect()
     connection.register(name, dict(columns))
     return connection.table(name)
 
@@ -120,7 +120,7 @@ def relation_of_rows(rows: Sequence[Mapping[str, Any]]) -> "duckdb.DuckDBPyRelat
     selected = (
         ", ".join(f"unnest(?::{types[name]}[]) AS {_quoted_name(name)}" for name in names) or "0 AS empty LIMIT 0"
     )
-    connection = connected()
+    connection = connect()
     connection.execute(f"CREATE TABLE result AS SELECT {selected}", given)
     return connection.table("result")
 
@@ -175,7 +175,7 @@ class Framed(ABC):
 
 
 def require_utf8(error: type[SledsimError], path: Path, named: Path | None = None) -> None:
-    """Raise for a path that DuckDB can't be told: one with bytes that are no text.
+    """Raise for a path that DuckDB cannot read: one with bytes that are not UTF-8.
 
     Parameters
     ----------
@@ -193,42 +193,42 @@ def require_utf8(error: type[SledsimError], path: Path, named: Path | None = Non
         raise make_error(error, "notation", says, file=named or path) from None
 
 
-def connected() -> "duckdb.DuckDBPyConnection":
-    """Connect to a database of DuckDB's in memory.
+def connect() -> "duckdb.DuckDBPyConnection":
+    """Connect to a DuckDB database in memory.
 
-    Files are written by the thread that asks: its own writers may wait for each other for ever where a write fails.
+    Files are written by the calling thread: the writer threads of DuckDB 2 may deadlock where a write fails.
     """
     import duckdb
 
-    return duckdb.connect(config={"async_threads": 0})
+    return duckdb.connect(config={} if duckdb.__version__.startswith("1.") else {"async_threads": 0})
 
 
-def quoted_path(path: Path) -> str:
-    """Write a file's path in SQL for what reads files, and would take ``*``, ``?`` and ``[`` for patterns.
+def sql_path(path: Path) -> str:
+    """Write a file's path in SQL for functions that take ``*``, ``?`` and ``[`` for patterns.
 
-    It is made absolute: what begins with ``~`` or ``file:`` would be another file.
+    It is made absolute, as a name that begins with ``~`` or ``file:`` would be another file.
 
     Parameters
     ----------
     path
         The path.
     """
-    return quoted(re.sub(r"[*?\[]", lambda found: f"[{found[0]}]", str(path.absolute())))
+    return sql_literal(re.sub(r"[*?\[]", lambda found: f"[{found[0]}]", str(path.absolute())))
 
 
 def parquet_rows(*paths: Path) -> str:
-    """Write in SQL the rows of Parquet files; a folder's name such as ``value=7`` is no column of theirs.
+    """Return the rows of Parquet files in SQL; a folder's name such as ``value=7`` does not become a column.
 
     Parameters
     ----------
     *paths
         The files.
     """
-    return f"read_parquet([{', '.join(map(quoted_path, paths))}], hive_partitioning = false)"
+    return f"read_parquet([{', '.join(map(sql_path, paths))}], hive_partitioning = false)"
 
 
-def quoted(text: str) -> str:
-    """Write a text as SQL does."""
+def sql_literal(text: str) -> str:
+    """Return a text as a string literal of SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 
@@ -251,10 +251,10 @@ def write_columns(
     if options is None:
         raise unknown_kind(SledsimError, path, COPY_OPTIONS)
     if metadata and path.suffix.lower() == ".parquet":
-        pairs = ", ".join(f"{key}: {quoted(text)}" for key, text in metadata.items())
+        pairs = ", ".join(f"{key}: {sql_literal(text)}" for key, text in metadata.items())
         options += f", KV_METADATA {{{pairs}}}"
 
-    with connected() as connection:
+    with connect() as connection:
         connection.register("columns", dict(columns))
         copy_atomically(connection, "SELECT * FROM columns", path, options)
 
@@ -289,9 +289,9 @@ def copy_atomically(
 
     require_utf8(SledsimError, Path(os.path.realpath(path)).parent, path)
     try:
-        with atomic_write(path, durable=durable) as unfinished, signals_heard():
+        with atomic_write(path, durable=durable) as unfinished, handled_interrupts():
             # DuckDB's own temporary file would take the place of the one that is locked.
-            connection.execute(f"COPY ({query}) TO {quoted(str(unfinished))} ({options}, USE_TMP_FILE false)")
+            connection.execute(f"COPY ({query}) TO {sql_literal(str(unfinished))} ({options}, USE_TMP_FILE false)")
     except duckdb.Error as error:
         reason = unwritable(path.parent) or error
         raise make_error(SledsimError, "unreadable", f"cannot be written: {reason}{remedy}", file=path) from None

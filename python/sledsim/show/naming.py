@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-__all__ = ["counted", "label_of"]
+__all__ = ["label_of", "with_count"]
 
 
-def counted(count: int, what: str) -> str:
+def with_count(count: int, what: str) -> str:
     """Write a number of things: ``no spares``, ``1 spare``, ``5 spares``.
 
     Parameters

@@ -62,11 +62,11 @@ def title_of(definition: dict[str, Any]) -> tuple[str, list[str]]:
     definition
         The chart as Vega-Lite.
     """
-    told = definition.get("title", "")
-    if not isinstance(told, dict):
-        return _joined(told), []
-    below = told.get("subtitle", [])
-    return _joined(told.get("text", "")), [below] if isinstance(below, str) else list(below)
+    title = definition.get("title", "")
+    if not isinstance(title, dict):
+        return _join_lines(title), []
+    below = title.get("subtitle", [])
+    return _join_lines(title.get("text", "")), [below] if isinstance(below, str) else list(below)
 
 
 def chart_page(chart: "altair.TopLevelMixin") -> str:
@@ -132,7 +132,7 @@ def notebook_bundle(definition: dict[str, Any], **_: Any) -> dict[str, Any]:
     return {"text/html": f'<div class="chart" data-definition="{name}">{shown}</div>{held}', "text/plain": f"<{title}>"}
 
 
-def _joined(text: str | list[str]) -> str:
+def _join_lines(text: str | list[str]) -> str:
     return text if isinstance(text, str) else " ".join(text)
 
 

@@ -1,4 +1,4 @@
-"""What whatever was found has in common: tables in a terminal and a notebook, JSON, pictures in files."""
+"""Base classes of results: tables in a terminal and a notebook, JSON, pictures in files."""
 
 import json
 import math
@@ -20,7 +20,7 @@ __all__ = ["Catalog", "Drawn", "OneTable", "Plain", "Shown", "Tabled", "json_tex
 
 
 class Tabled(ABC):
-    """What can be printed, and shown in a notebook, as tables."""
+    """A result that is printed, and shown in a notebook, as tables."""
 
     @abstractmethod
     def tables(self, *args: Any, **kwargs: Any) -> list[Table]:
@@ -34,7 +34,7 @@ class Tabled(ABC):
 
 
 class OneTable(Tabled):
-    """What is one table."""
+    """A result that is one table."""
 
     @abstractmethod
     def table(self, *args: Any, **kwargs: Any) -> Table:
@@ -46,7 +46,7 @@ class OneTable(Tabled):
 
 
 class Drawn(ABC):
-    """What can be drawn."""
+    """A result that can be drawn."""
 
     @abstractmethod
     def plot(self, *args: Any, **kwargs: Any) -> "altair.TopLevelMixin":
@@ -68,7 +68,7 @@ class Drawn(ABC):
 
 
 class Plain(Framed):
-    """What can be written as JSON, and held by frames."""
+    """A result that can be written as JSON and converted to frames."""
 
     @abstractmethod
     def to_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
@@ -141,7 +141,7 @@ class Catalog(Mapping[str, Entry], Tabled, Plain):
 
 
 def json_text(value: Any, indent: int | None = 2) -> str:
-    """Return plain values as JSON, which has no infinite numbers: a figure that is not finite is told by its name.
+    """Return plain values as JSON, which has no infinite numbers: the error names a figure that is not finite.
 
     Parameters
     ----------

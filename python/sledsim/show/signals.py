@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-__all__ = ["signals_heard"]
+__all__ = ["handled_interrupts"]
 
 
 @contextmanager
-def signals_heard() -> Iterator[None]:
-    """Raise what Ctrl-C raises, also where it comes while DuckDB is at work.
+def handled_interrupts() -> Iterator[None]:
+    """Raise the exception of the handler of Ctrl-C, also if the signal comes during a call of DuckDB.
 
-    DuckDB stops then, too, but what its caller gets is a ``RuntimeError`` of its own, which nothing but its words tells
-    from others. So what the handler raised is kept meanwhile. Only the main thread receives signals.
+    DuckDB replaces it by a ``RuntimeError``, which only its text distinguishes from others. Only the main thread
+    receives signals.
     """
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(handler):
@@ -22,14 +22,14 @@ def signals_heard() -> Iterator[None]:
         return
     raised: list[BaseException] = []
 
-    def hear(number: int, frame: FrameType | None) -> None:
+    def record(number: int, frame: FrameType | None) -> None:
         try:
             handler(number, frame)
         except BaseException as error:
             raised.append(error)
             raise
 
-    signal.signal(signal.SIGINT, hear)
+    signal.signal(signal.SIGINT, record)
     try:
         yield
     except RuntimeError:

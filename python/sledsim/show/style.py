@@ -1,4 +1,4 @@
-"""What every chart has in common."""
+"""The common style of all charts."""
 
 import math
 from functools import cache
@@ -19,18 +19,18 @@ __all__ = [
     "HEIGHT",
     "WIDTH",
     "altair_library",
+    "apply_style",
     "decade_below",
     "probability_axis",
     "rows_of",
     "state_colours",
-    "styled",
     "values",
 ]
 
 WIDTH = 520
 HEIGHT = 300
 
-# Okabe and Ito's palette: told apart by every eye.
+# Okabe and Ito's palette, distinguishable with colour blindness.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
 
 #: The colour of a state in every picture: work in colours, rest in greys that darken as power falls.
@@ -123,7 +123,7 @@ def values(rows: list[dict[str, Any]]) -> Any:
     return altair_library().InlineData(values=rows)
 
 
-def styled(chart: Any, title: str, subtitle: str | list[str] = "") -> "altair.TopLevelMixin":
+def apply_style(chart: Any, title: str, subtitle: str | list[str] = "") -> "altair.TopLevelMixin":
     """Give a chart its title, fonts and grid.
 
     Parameters

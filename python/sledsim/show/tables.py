@@ -1,4 +1,4 @@
-"""Tables for people: the same rows as plain text, as HTML, or through rich on a terminal."""
+"""Tables as plain text and as HTML."""
 
 import json
 import math
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from sledsim.show.fitting import Line, fitted, terminal_width
+from sledsim.show.fitting import Line, lay_out, terminal_width
 
 __all__ = ["Table", "duration", "number", "with_default"]
 
@@ -24,7 +24,7 @@ def with_default(name: str, schema: Mapping[str, Any]) -> str:
     name
         The parameter.
     schema
-        What its JSON Schema says of it.
+        Its JSON Schema.
     """
     if "default" not in schema:
         return name
@@ -59,12 +59,12 @@ def number(value: float | None, digits: int = 4) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """Write a time in the unit that suits it, or that there is none.
+    """Write a time in a suitable unit, or "never" for none.
 
     Parameters
     ----------
     seconds
-        The time; ``None`` for what never comes.
+        The time; ``None`` for never.
     """
     if seconds is None:
         return "never"
@@ -89,7 +89,7 @@ class Table:
     left
         Columns beside the first that are flush left.
     names
-        How many columns, from the first on, tell one row from another.
+        Number of columns, from the first on, that identify a row.
     notes
         Sentences below.
     """
@@ -106,17 +106,17 @@ class Table:
         return column == 0 or column in self.left
 
     def lines(self, width: int | None = None) -> list[Line]:
-        """Lay the table out in lines; nothing of it is left out, however narrow they are.
+        """Lay the table out in lines; nothing is left out, however narrow they are.
 
         Parameters
         ----------
         width
-            How many characters a line may have; any number if not given.
+            Most characters of a line; unlimited if not given.
         """
-        return fitted(self, width)
+        return lay_out(self, width)
 
     def __str__(self) -> str:
-        # What a program prints on a terminal fits it; in a file or a pipe it is as wide as it is.
+        # On a terminal the table fits its width; in a file or a pipe it has its natural width.
         return "\n".join(line.text for line in self.lines(terminal_width(sys.stdout)))
 
     def _repr_html_(self) -> str:

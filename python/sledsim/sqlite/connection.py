@@ -144,7 +144,7 @@ class Connection:
         number = event["id"]
         if event["code"] == apsw.SQLITE_TRACE_STMT:
             if number in self._under_way:
-                # What a trigger does belongs to the statement that fired it.
+                # The work of a trigger counts for the statement that fired it.
                 return
             self._settle()
             statement = self._charges.begun(event["sql"])

@@ -1,4 +1,4 @@
-"""Where files lie on a system: in extents, the lowest free one first."""
+"""Placement of files on a system: extents, allocated from the lowest free address."""
 
 from bisect import insort
 from itertools import count
@@ -9,7 +9,7 @@ from sledsim.show.faults import make_error
 
 __all__ = ["EXTENT_BYTES", "Extents"]
 
-#: What a file grows by.
+#: The unit in which a file grows.
 EXTENT_BYTES = 1 << 20
 
 
@@ -39,7 +39,7 @@ class Extents:
                 f"{block_bytes} bytes has no whole one"
             )
             raise make_error(SledsimError, "misfit", says, path="system")
-        #: Accesses come one after the other. Whoever has it may come again: from a handler of a signal, say.
+        #: Serialises accesses; re-entrant, as a signal handler may interrupt its holder.
         self.turn = RLock()
         self._unnamed = count()
         self._taken = 0

@@ -89,7 +89,7 @@ class Charges:
         session, statement = self.session, self.statement
         began_ns = session.now_ns
         try:
-            # What a program has handed in itself is its own, and waits until it asks.
+            # Requests that the program submitted itself stay queued until it collects them.
             back = session._serve_now(op, pieces)
         finally:
             # Time has passed, whatever came of it.

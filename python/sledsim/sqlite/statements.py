@@ -81,7 +81,7 @@ class Statements(OneTable, Plain, Sequence[Statement]):
         headers = ("statement", "time (ms)", "reads", "writes", "syncs", "read (KiB)", "written (KiB)", "energy (mJ)")
         rows = [
             (
-                _shown(each.sql),
+                _shorten(each.sql),
                 number(each.time_ms),
                 f"{each.reads:,}",
                 f"{each.writes:,}",
@@ -99,6 +99,6 @@ class Statements(OneTable, Plain, Sequence[Statement]):
         return {"statements": [asdict(each) for each in self]}
 
 
-def _shown(sql: str) -> str:
+def _shorten(sql: str) -> str:
     text = " ".join(sql.split()) or "(no statement)"
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 1]}…"

@@ -27,13 +27,13 @@ __all__ = [
     "Range",
     "Sample",
     "axis_values",
-    "crossed",
+    "cross_axes",
     "derived_seed",
     "flat",
     "path_faults",
     "plain_value_of",
     "range_of",
-    "zipped",
+    "zip_axes",
 ]
 
 #: Values by parameter.
@@ -359,7 +359,7 @@ def _list(axis: Any) -> list[Any]:
         axis = axis.tolist()
     if isinstance(axis, str) or not isinstance(axis, Iterable):
         expected = "a list of values, or a range such as {from = 1, to = 9, count = 5}"
-        raise KeysError(Fault("wrong-type", value=_shown(axis), allowed=expected))
+        raise KeysError(Fault("wrong-type", value=_format_value(axis), allowed=expected))
     axis = list(axis)
     _few(len(axis), "")
     values: list[Any] = []
@@ -395,7 +395,7 @@ def range_of(axis: "Mapping[str, Any] | Range", kind: type[R]) -> R:
     return validated(kind, axis.to_dict() if isinstance(axis, Range) else _numbers_of(axis))
 
 
-def crossed(axes: Mapping[str, Any]) -> list[list[Assignment]]:
+def cross_axes(axes: Mapping[str, Any]) -> list[list[Assignment]]:
     """Return a group for each axis: every value goes with every one of the other groups.
 
     Parameters
@@ -406,7 +406,7 @@ def crossed(axes: Mapping[str, Any]) -> list[list[Assignment]]:
     return [[{path: value} for value in axis_values(axis)] for path, axis in axes.items()]
 
 
-def zipped(axes: Mapping[str, Any]) -> list[Assignment]:
+def zip_axes(axes: Mapping[str, Any]) -> list[Assignment]:
     """Return a group of axes that go forward together.
 
     Parameters
@@ -454,9 +454,11 @@ def plain_value_of(value: Any, place: str = "") -> Any:
     try:
         plain = json.loads(json.dumps(value, default=plain_value, allow_nan=False))
     except ValueError:
-        raise KeysError(Fault("wrong-type", path=place, value=_shown(value), allowed="a finite number")) from None
+        raise KeysError(
+            Fault("wrong-type", path=place, value=_format_value(value), allowed="a finite number")
+        ) from None
     except (TypeError, RecursionError) as error:
-        raise KeysError(Fault("wrong-type", f": {error}", path=place, value=_shown(value))) from None
+        raise KeysError(Fault("wrong-type", f": {error}", path=place, value=_format_value(value))) from None
     if plain is None:
         raise KeysError(Fault("wrong-type", ": has no value", path=place))
     return plain
@@ -467,7 +469,7 @@ def _few(count: int, place: str) -> None:
         raise KeysError(Fault("out-of-range", f": {count:,} values; an axis may have {MOST_VALUES:,}", path=place))
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     """Return a value for a message; its type if it is too long or too deep to be written."""
     try:
         return repr(value)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
 from sledsim.show.faults import make_error
-from sledsim.show.style import COLOURS, HEIGHT, WIDTH, altair_library, styled, values
+from sledsim.show.style import COLOURS, HEIGHT, WIDTH, altair_library, apply_style, values
 from sledsim.sweep.result_set import Results, common_values, metric_label, require_axis
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ __all__ = ["sweep_chart"]
 #: Panels in a row, and how much smaller they are than a chart by itself.
 COLUMNS, PANEL_SHARE = 3, 0.55
 
-#: Colours that are told apart; more values than so many of an axis without numbers would look alike.
+#: Most values of an axis without numbers: more colours would look alike.
 MOST_COLOURS = len(COLOURS)
 
 #: Shares of the first value by which neighbours have to grow for an axis to be logarithmic.
@@ -44,7 +44,7 @@ def sweep_chart(
     x
         The axis to the right; the first one with numbers otherwise.
     colour
-        The axis that colours tell apart; the next one otherwise.
+        The axis shown by colours; the next one if not given.
     facet
         The axis with a panel for each value; the next one otherwise.
     log_scale
@@ -58,7 +58,9 @@ def sweep_chart(
     alt = altair_library()
     numeric = x is not None and results.is_numeric(x)
     # Where each place on the axis is another point in every respect, as in a sample, nothing lies between two of them.
-    joined = numeric and not any(_follows(results, name, [x]) for name in _varied(results) if x not in (None, name))
+    joined = numeric and not any(
+        _follows(results, name, [x]) for name in _varied_parameters(results) if x not in (None, name)
+    )
     encoded = {
         "x": _x_axis(alt, results, x, rows, numeric=numeric),
         "y": _y_axis(alt, metric, rows, log_scale=log_scale),
@@ -81,7 +83,7 @@ def sweep_chart(
     if facet is not None:
         order = list(dict.fromkeys(row["facet"] for row in rows))
         chart = chart.facet(facet=alt.Facet("facet:N", title=_short(facet), sort=order), columns=COLUMNS)
-    return styled(chart, f"{_capital(metric_label(metric))}", _subtitle(results, rows))
+    return apply_style(chart, f"{_capital(metric_label(metric))}", _subtitle(results, rows))
 
 
 def _roles(
@@ -91,11 +93,11 @@ def _roles(
     for name, given in (("x", x), ("colour", colour), ("facet", facet)):
         if given is not None:
             require_axis(results.parameters, given, name)
-    free = [name for name in _varied(results) if name not in (x, colour, facet)]
+    free = [name for name in _varied_parameters(results) if name not in (x, colour, facet)]
     if x is None and (free or results.parameters):
         x = next((name for name in free if results.is_numeric(name)), (free or results.parameters)[0])
         free = [name for name in free if name != x]
-    # What goes together with an axis that is drawn needs no place of its own.
+    # An axis that varies with a drawn one needs no dimension of its own.
     free = [name for name in free if not _follows(results, name, [x, colour, facet])]
     if colour is None and free:
         colour = free.pop(0)
@@ -111,7 +113,7 @@ def _roles(
     return x, colour, facet
 
 
-def _varied(results: Results) -> list[str]:
+def _varied_parameters(results: Results) -> list[str]:
     """Return the axes that have more than one value."""
     return [name for name in results.parameters if len({values.get(name) for values in results.points.values()}) > 1]
 

@@ -12,12 +12,12 @@ from sledsim.scenario.source import Source
 from sledsim.show.faults import facts_of, with_facts
 from sledsim.sweep.axes import Assignment
 
-__all__ = ["Checks", "beside", "ordered", "own_path"]
+__all__ = ["Checks", "beside", "order_settings", "own_path"]
 
 #: Values of a group that are looked at before anything runs.
 MOST_CHECKED = 200
 
-#: What is wrong, by what two faults have in common that tell the same: kind, path and axis.
+#: Faults by kind, path and axis: two faults with the same of these are the same.
 Found = dict[tuple[str, str | None, str | None], Fault]
 
 
@@ -26,7 +26,7 @@ def own_path(path: str) -> str:
     return path.strip().removeprefix("scenario.").removeprefix("system.")
 
 
-def ordered(settings: Sequence[Setting]) -> list[Setting]:
+def order_settings(settings: Sequence[Setting]) -> list[Setting]:
     """Return settings in the order in which they replace values: whole tables before the keys in them.
 
     Parameters
@@ -65,14 +65,14 @@ class Checks:
 
     def first(self, groups: Sequence[Sequence[Assignment]]) -> Resolved:
         """Resolve the first point of groups that are crossed."""
-        return _right(*self._tried(_merged(groups, 0), {}, {}))
+        return _right(*self._tried(_merge_groups(groups, 0), {}, {}))
 
     def every(self, groups: Sequence[Sequence[Assignment]]) -> Resolved:
         """Resolve the first point of groups that are crossed, and every value beside the first ones of the others.
 
         What is wrong there may be right beside their last ones, those at least that are right themselves.
         """
-        first, right, last = _merged(groups, 0), _merged(groups, 0), _merged(groups, -1)
+        first, right, last = _merge_groups(groups, 0), _merge_groups(groups, 0), _merge_groups(groups, -1)
         scenario, before = self._tried(first, {}, {})
         doubtful: list[tuple[Assignment, dict[str, int], Found]] = []
         for group in groups:
@@ -83,21 +83,21 @@ class Checks:
                     right |= values
                 else:
                     doubtful.append((values, numbers, found))
-        told = dict(before)
+        known = dict(before)
         others = [right, last] if doubtful and self._tried(last, {}, {})[0] else [right]
         for values, numbers, found in doubtful:
             still = [self._tried(other | values, numbers, before)[1] for other in others]
             for each in found:
                 if all(each in every for every in still):
-                    told.setdefault(each, found[each])
-        return _right(scenario, told)
+                    known.setdefault(each, found[each])
+        return _right(scenario, known)
 
     def _tried(self, values: Assignment, numbers: Mapping[str, int], before: Found) -> tuple[Resolved | None, Found]:
         """Resolve a point; values on trial have numbers, the others are the first of their axes."""
         try:
             resolved = self.base.resolve(self.settings(values))
             if resolved.values["workload"]["kind"] == "session":
-                # Nobody makes requests: no run of it would begin.
+                # A workload without requests: no run would begin.
                 _core.run(resolved)
             return resolved, {}
         except ScenarioError as error:
@@ -168,7 +168,7 @@ def beside(
     """
     try:
         base = source.written(source.scenario("scenario"), "scenario")
-        Checks(base, lambda values: ordered([*settings, *values.items()]), key, source.located).every(groups)
+        Checks(base, lambda values: order_settings([*settings, *values.items()]), key, source.located).every(groups)
     except SledsimError as error:
         hung = [_table_of(path.strip().removeprefix("scenario.")) for path in untried]
         return [fault for fault in error.faults if not any(_hangs(fault, path) for path in hung)]
@@ -194,7 +194,7 @@ def _right(scenario: Resolved | None, found: Found) -> Resolved:
     return scenario
 
 
-def _merged(groups: Sequence[Sequence[Assignment]], number: int) -> Assignment:
+def _merge_groups(groups: Sequence[Sequence[Assignment]], number: int) -> Assignment:
     return {path: value for group in groups for path, value in group[number].items()}
 
 

@@ -133,7 +133,7 @@ class Cluster:
         """Start processes on this machine."""
         # That a worker died is not worth a warning: its runs are done by another one.
         self._workers = workers
-        # What silences it ends with it, and somebody may still be sending to a worker that is gone.
+        # Messages to a worker that is gone may still arrive when the filter that silences it has ended.
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
         need("dask.config", "cluster").set({"distributed.deploy.lost-worker-timeout": f"{RETURN_S}s"})
         self._local = self._distributed.LocalCluster(
@@ -175,7 +175,7 @@ class Cluster:
         for future in list(self._under_way):
             future.cancel()
         if self._local is not None:
-            # Asked to end, they would first finish what they are at; nobody needs that any more.
+            # Workers that are asked to end would first finish their runs, which are no longer needed.
             for nanny in self._local.workers.values():
                 nanny.auto_restart = False
                 with suppress(ProcessLookupError, TypeError):
@@ -259,7 +259,7 @@ class Cluster:
             # Where a worker dies before its answer has been fetched, Dask has the package done anew, and this waits.
             answer = future.result()
         except BaseException as error:
-            # Whatever it was, the waiting side has to know.
+            # Every error is passed on to the waiting side.
             answer = error
         self._answers.put((future, answer))
 

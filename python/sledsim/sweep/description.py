@@ -21,14 +21,14 @@ from sledsim.sweep.axes import (
     Range,
     Sample,
     axis_values,
-    crossed,
+    cross_axes,
     derived_seed,
     flat,
     path_faults,
-    zipped,
+    zip_axes,
 )
-from sledsim.sweep.checking import beside, ordered, own_path
-from sledsim.sweep.execution import Prepared, prepared
+from sledsim.sweep.checking import beside, order_settings, own_path
+from sledsim.sweep.execution import Prepared, prepare_base
 from sledsim.sweep.varied import Count, Name, Seed, VariedScenario
 
 __all__ = ["Sweep", "SweepLike", "Task"]
@@ -109,7 +109,7 @@ class Sweep(VariedScenario):
         faults: list[Fault] = []
         for i, group in enumerate(groups):
             with collect_faults(faults, str(i)):
-                zipped(group)
+                zip_axes(group)
         if faults:
             raise KeysError(*faults)
         return groups
@@ -154,11 +154,11 @@ class Sweep(VariedScenario):
         def key(path: str, number: int | None) -> str:
             return f"axes.{path}" if number is None or isinstance(axes[path], Mapping) else f"axes.{path}.{number}"
 
-        return beside(source, settings, crossed(axes), key, untried)
+        return beside(source, settings, cross_axes(axes), key, untried)
 
     @cached_property
     def base_seed(self) -> int:
-        """What the seeds of replications are derived from."""
+        """The value from which the seeds of replications are derived."""
         if self.seed is not None:
             return self.seed
         return self._checks(self._ordered, self._key).first(self._fixed_groups).seed
@@ -166,11 +166,11 @@ class Sweep(VariedScenario):
     @cached_property
     def _fixed_groups(self) -> list[list[Assignment]]:
         """The groups that take no random numbers."""
-        return crossed(self.axes) + [zipped(group) for group in self.zip]
+        return cross_axes(self.axes) + [zip_axes(group) for group in self.zip]
 
     @cached_property
     def groups(self) -> list[list[Assignment]]:
-        """What is crossed: lists of assignments of values to parameters."""
+        """The lists of assignments of values to parameters that are crossed."""
         return self._drawn(self.base_seed if self.sample else 0)
 
     def _drawn(self, seed: int) -> list[list[Assignment]]:
@@ -249,7 +249,7 @@ class Sweep(VariedScenario):
 
     def _ordered(self, values: Assignment, seed: int | None = None) -> list[Setting]:
         of_task = values if seed is None else values | {"seed": seed}
-        return ordered([*self.overrides, *of_task.items()])
+        return order_settings([*self.overrides, *of_task.items()])
 
     def prepare(self, task: Task) -> Prepared:
         """Resolve a run and give it its key.
@@ -259,7 +259,7 @@ class Sweep(VariedScenario):
         task
             The run.
         """
-        return prepared(self.base, self.settings(task))
+        return prepare_base(self.base, self.settings(task))
 
     def check(self) -> Resolved:
         """Resolve the first point, and every value of every axis with the first values of the others.
@@ -286,7 +286,7 @@ class Sweep(VariedScenario):
         return self._checks(self._ordered, self._key).every(groups)
 
 
-#: What can be swept: a file, the tables of one, or a sweep.
+#: A sweep, its file, or the tables of a file.
 SweepLike = Sweep | Mapping[str, Any] | Path | str
 
 

@@ -14,7 +14,7 @@ from sledsim.scenario.reading import ScenarioLike, Sets, Written
 from sledsim.scenario.tables import collect_faults
 from sledsim.show.arguments import require_kind, require_several
 from sledsim.show.faults import CanFail, facts_of, make_error
-from sledsim.show.frames import quoted
+from sledsim.show.frames import sql_literal
 from sledsim.sweep.axes import derived_seed, plain_value_of
 from sledsim.sweep.description import Sweep, Task
 from sledsim.sweep.execution import canonical, contents_of
@@ -131,12 +131,12 @@ class Evaluation:
             self._recorder.merge()
 
     def _identity(self) -> list[Any]:
-        """Return what tells this evaluation from others: what its base resolves to, with the content of a trace."""
+        """Return the identity of this evaluation: its resolved base, with the content of a trace."""
         base = self._sweep.base
         try:
             values: Any = base.resolve(list(self._sweep.overrides)).values
         except SledsimError as error:
-            # What only points complete is known by its text, and by all that is wrong without them.
+            # A base that only points complete is identified by its text and by its faults without them.
             values = [base.text, list(self._sweep.overrides), [facts_of(fault) for fault in error.faults]]
         return [values, contents_of(values, base.base_dir), self._sweep.base_seed]
 
@@ -188,7 +188,7 @@ class Evaluation:
             self._look_up([key for key in places.values() if key not in self._found])
             of_point = [[places[number, i] for i in range(self._sweep.replications)] for number in numbers]
         if interrupted.is_set():
-            # Pressed when the last run was over: whoever chooses points would go on otherwise.
+            # Ctrl-C after the last run ends the search too.
             raise KeyboardInterrupt
         return [[self._found[key] for key in keys] for keys in of_point]
 
@@ -202,7 +202,7 @@ class Evaluation:
 
     def _look_up(self, keys: Sequence[str]) -> None:
         """Read from the store what was found of runs that were there."""
-        wanted = ", ".join(quoted(key) for key in keys)
+        wanted = ", ".join(sql_literal(key) for key in keys)
         if not wanted:
             return
         metrics: dict[str, dict[str, float]] = {key: {} for key in keys}

@@ -31,7 +31,7 @@ __all__ = [
     "contents_of",
     "execute",
     "not_run",
-    "prepared",
+    "prepare_base",
 ]
 
 #: Hexadecimal digits of a key: 128 bits, so that no two runs of anybody's share one.
@@ -40,7 +40,7 @@ KEY_DIGITS = 32
 DONE, FAILED = "done", "failed"
 
 
-class Stopped(Exception):  # noqa: N818  nothing went wrong: somebody requested it
+class Stopped(Exception):  # noqa: N818  a requested stop is no error
     """The sweep ends before this run is over."""
 
 
@@ -70,7 +70,7 @@ class Prepared(CanFail):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a run was done.
+    """The machine and process of a run.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ Bins = tuple["NDArray[np.float64]", "NDArray[np.float64]", "NDArray[np.uint64]"]
 
 @dataclass(frozen=True, slots=True)
 class Outcome(CanFail):
-    """What became of a run.
+    """The outcome of a run.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def canonical(values: Any) -> str:
     return json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def prepared(base: Written, sets: Sequence[Setting]) -> Prepared:
+def prepare_base(base: Written, sets: Sequence[Setting]) -> Prepared:
     """Resolve a run and give it its key; where it can't be resolved, say why in its place.
 
     Parameters

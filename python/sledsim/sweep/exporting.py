@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sledsim._core import SledsimError
 from sledsim.show.faults import require_writable
-from sledsim.show.frames import COPY_OPTIONS, copy_atomically, quoted
+from sledsim.show.frames import COPY_OPTIONS, copy_atomically, sql_literal
 from sledsim.sweep.result_set import Results
 from sledsim.sweep.store import Store
 from sledsim.sweep.tables import COLUMNS
@@ -62,17 +62,17 @@ def runs_query(results: Results, metrics: Sequence[str] = ()) -> str:
         if metric not in known:
             # This raises the error that names the nearest.
             results.values(metric)
-    definition = quoted(results.definition.definition)
+    definition = sql_literal(results.definition.definition)
     results.store.refuse_contradictions(f"key IN (SELECT key FROM parameters WHERE definition = {definition})")
     axes = [
-        f"any_value({_kind(results, name)}) FILTER (parameter = {quoted(name)}) AS {_column(name)}"
+        f"any_value({_kind(results, name)}) FILTER (parameter = {sql_literal(name)}) AS {_column(name)}"
         for name in results.parameters
     ]
     of_run = (
         f"SELECT {', '.join(['point', 'replication', 'key', *axes])} FROM parameters "
         f"WHERE definition = {definition} AND replication < {results.definition.replications} GROUP BY ALL"
     )
-    wanted = ", ".join(quoted(name) for name in (metrics or known))
+    wanted = ", ".join(sql_literal(name) for name in (metrics or known))
     of_metrics = (
         f"PIVOT metrics ON metric IN ({wanted}) USING any_value(value) GROUP BY key"
         if wanted

@@ -14,7 +14,7 @@ from sledsim.scenario.system_tree import components_in
 from sledsim.scenario.tables import Table
 from sledsim.show.faults import make_error
 
-__all__ = ["NAMED", "PriceList", "measured", "with_unit"]
+__all__ = ["NAMED", "PriceList", "metric_function", "with_unit"]
 
 #: The largest price: with it, what any system costs is still a number.
 LARGEST_PRICE = 1e15
@@ -56,7 +56,7 @@ MOST_SUGGESTED = 12
 GB = 1e9
 
 
-def measured(metrics: Mapping[str, float], scenario: Resolved, prices: PriceList) -> Callable[[str], float]:
+def metric_function(metrics: Mapping[str, float], scenario: Resolved, prices: PriceList) -> Callable[[str], float]:
     """Return what gives a quantity of a run by its name.
 
     Parameters
@@ -75,7 +75,7 @@ def measured(metrics: Mapping[str, float], scenario: Resolved, prices: PriceList
         if design is not None:
             return design(scenario, prices)
         if path not in metrics:
-            raise _unknown(name, path, metrics)
+            raise _unknown_metric(name, path, metrics)
         return metrics[path]
 
     return quantity
@@ -93,7 +93,7 @@ def with_unit(name: str) -> str:
     return f"{name} ({unit})" if unit else name
 
 
-def _unknown(name: str, path: str, metrics: Mapping[str, float]) -> ScenarioError:
+def _unknown_metric(name: str, path: str, metrics: Mapping[str, float]) -> ScenarioError:
     if path.startswith("energy."):
         says = f"metric {name!r}: the powers of the devices are not known, so there is no {path}"
         return make_error(ScenarioError, "missing", says, path="metric", value=name)

@@ -15,7 +15,7 @@ from sledsim.show.progress import ProgressBar
 from sledsim.sweep.axes import Assignment, Range
 from sledsim.sweep.description import Task
 from sledsim.sweep.evaluation import Evaluated, Evaluation
-from sledsim.sweep.measures import measured
+from sledsim.sweep.measures import metric_function
 from sledsim.sweep.outcome import SearchOutcome, Trial
 from sledsim.sweep.recording import Progress
 from sledsim.sweep.running import ProgressCallback
@@ -78,7 +78,7 @@ def optimise(
         cluster=cluster,
     )
     found: list[Trial] = []
-    with evaluation, _shown(progress) as show:
+    with evaluation, _show_progress(progress) as show:
         try:
             while len(found) < whole.trials:
                 designs = guide.ask(min(whole.batch, whole.trials - len(found)))
@@ -182,7 +182,7 @@ def _trial(search: Search, number: int, design: Assignment, runs: Sequence[Evalu
         return Trial(number, design, faults=failed)
     designs = search.designs([design])
     scenario = search.base.resolve(designs.settings(Task(0, 0, search.settings(design), None)))
-    quantities = [measured(each.metrics, scenario, search.prices) for each in runs]
+    quantities = [metric_function(each.metrics, scenario, search.prices) for each in runs]
     bounds = search.constraints
     held = tuple(fmean(quantity(each.metric) for quantity in quantities) for each in bounds)
     return Trial(
@@ -195,7 +195,7 @@ def _trial(search: Search, number: int, design: Assignment, runs: Sequence[Evalu
 
 
 @contextmanager
-def _shown(progress: ProgressCallback | bool | None) -> Iterator[ProgressCallback]:
+def _show_progress(progress: ProgressCallback | bool | None) -> Iterator[ProgressCallback]:
     """Show how far a search is: on a terminal, to a function, or not at all."""
     if progress is not True:
         yield progress or (lambda _: None)

@@ -1,4 +1,4 @@
-"""What a search for good designs found."""
+"""The outcome of a search for good designs."""
 
 import math
 from collections.abc import Sequence

@@ -22,13 +22,13 @@ from sledsim.sweep.result_set import (
 
 __all__ = ["Difference", "PairedComparison", "Side", "compare_pairs"]
 
-#: What stands for all points together.
+#: Label of all points together.
 ALL_POINTS = "all points"
 
 #: Differences are tables of their own: fewer metrics than a table of one sweep has.
 DEFAULT_METRICS = ("response.mean_ms", "response.p99_ms", "energy.per_request_mj")
 
-#: What sums that are taken in another order may differ by, as a share of them: some thousand roundings of a double.
+#: Relative difference of sums taken in another order: some thousand roundings of a double.
 ROUNDING = 1e-12
 
 
@@ -62,7 +62,7 @@ class Difference:
 
     @property
     def verdict(self) -> str:
-        """What the interval shows: B is lower, B is higher, the same, may be chance; or why there is no interval."""
+        """The conclusion: B is lower, B is higher, the same, may be chance; or the reason why there is no interval."""
         if self.overloaded:
             return f"{' and '.join(self.overloaded)} cannot keep up"
         low, high = self.difference.low, self.difference.high

@@ -1,4 +1,4 @@
-"""What is to be run: the queue between a sweep and those who do its runs."""
+"""The queue of runs between a sweep and its workers."""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -59,7 +59,7 @@ class Queue:
             return next(self._tasks, None)
 
     def claim(self, key: str) -> bool:
-        """Return true if a run has to be done; whoever asks first does it.
+        """Return true for the first caller of a run that has to be done, which then does it.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What a sweep found: its points with means and confidence intervals over replications."""
+"""Results of a sweep: its points with means and confidence intervals over replications."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from sledsim.runs.confidence import mean_interval
 from sledsim.runs.summary_tables import METRICS, NO_ENERGY
 from sledsim.show.arguments import require_kind
 from sledsim.show.faults import Sentence, make_error
-from sledsim.show.frames import quoted
-from sledsim.show.naming import counted
+from sledsim.show.frames import sql_literal
+from sledsim.show.naming import with_count
 from sledsim.show.shown import OneTable, Plain
 from sledsim.show.tables import Table, number
 from sledsim.sweep.execution import FAILED
@@ -35,7 +35,7 @@ __all__ = [
     "without_interval",
 ]
 
-#: What tables show unless something else is requested, as far as it was measured.
+#: Default metrics of tables, as far as they were measured.
 DEFAULT_METRICS = ("response.mean_ms", "response.p99_ms", "throughput.requests_per_s", "energy.per_request_mj")
 
 LABELS = {key: label for label, key in METRICS}
@@ -170,7 +170,7 @@ class Results(OneTable, Plain):
 
     @property
     def parameters(self) -> list[str]:
-        """What was varied, in the order of the sweep."""
+        """The varied parameters, in the order of the sweep."""
         return self.definition.parameters
 
     @property
@@ -216,7 +216,7 @@ class Results(OneTable, Plain):
         rows = self.store.rows("SELECT key, value FROM metrics WHERE metric = ?", [metric])
         found = dict(rows)
         if len(found) < len(rows):
-            self.store.refuse_contradictions(f"metric = {quoted(metric)}")
+            self.store.refuse_contradictions(f"metric = {sql_literal(metric)}")
         values = {place: found[key] for place, key in self.keys.items() if key in found}
         if not values and self.keys:
             known = self.metrics()
@@ -330,7 +330,7 @@ class Results(OneTable, Plain):
             named = ", ".join(f"{name} = {value}" for name, value in self._points[point].items()) or f"point {point}"
             notes.append(f"cannot keep up: {overload} ({named})")
         others = len(self.overloads) - len(notes)
-        return [*notes, f"cannot keep up: {counted(others, 'more point')}"] if others else notes
+        return [*notes, f"cannot keep up: {with_count(others, 'more point')}"] if others else notes
 
     def _heading(self) -> str:
         text = f"{self.definition.sweep}: {len(self.keys):,} of {self.definition.runs:,} runs"
@@ -420,7 +420,7 @@ class Results(OneTable, Plain):
         x
             The axis to the right; the first one with numbers otherwise.
         colour
-            The axis that colours tell apart.
+            The axis shown by colours.
         facet
             The axis with a panel for each value.
         log_scale

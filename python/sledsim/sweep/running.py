@@ -27,7 +27,7 @@ from sledsim.sweep.tables import Definition
 
 __all__ = ["ProgressCallback", "SweepReport", "define", "interruption", "record", "run", "workers_for"]
 
-#: Hexadecimal digits of a definition: enough to tell apart what one person writes.
+#: Hexadecimal digits of the hash of a definition.
 DEFINITION_DIGITS = 12
 
 
@@ -164,7 +164,7 @@ def run(
     definition = define(whole, identity, len(whole), _command(sweep, folder, overrides, cluster))
     # Errors of a store that exists are raised before a cluster is waited for.
     existing = Store.create(folder) if folder.exists() else None
-    with interruption() as interrupted, workers_for(threads, cluster) as workers, _shown(progress) as show:
+    with interruption() as interrupted, workers_for(threads, cluster) as workers, _show_progress(progress) as show:
         place = existing or Store.create(folder)
         recorder = Recorder(place, definition)
         tasks = Queue(whole.tasks(), whole.prepare, place.keys(failed=not retry_failed))
@@ -303,7 +303,7 @@ def interruption() -> Iterator[threading.Event]:
 
 
 @contextmanager
-def _shown(progress: ProgressCallback | bool | None) -> Iterator[ProgressCallback]:
+def _show_progress(progress: ProgressCallback | bool | None) -> Iterator[ProgressCallback]:
     """Show how far a sweep is: on a terminal, to a function, or not at all."""
     if progress is not True:
         yield progress or (lambda _: None)

@@ -1,4 +1,4 @@
-"""What a search for good designs is: a base scenario, parameters with their ranges, objectives, constraints."""
+"""A search for good designs: a base scenario, parameters with their ranges, objectives, constraints."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -226,7 +226,7 @@ class Search(VariedScenario):
         ).every(groups)
 
 
-#: What can be searched: a file, the tables of one, or a search.
+#: A search, its file, or the tables of a file.
 SearchLike = Search | Mapping[str, Any] | Path | str
 
 
@@ -283,7 +283,7 @@ class _SearchedRange(Range):
     @field_validator("integer")
     @classmethod
     def _values_are_distinct(cls, integer: bool, info: ValidationInfo) -> bool:
-        """Check that the sampler can tell values apart: by the step, and whole numbers by their size."""
+        """Check that the sampler can distinguish the values: by the step, and integers by their size."""
         start, stop, step = (info.data.get(key) for key in ("start", "stop", "step"))
         if start is None or stop is None:
             return integer

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from sledsim.show.style import COLOURS, HEIGHT, WIDTH, altair_library, styled, values
+from sledsim.show.style import COLOURS, HEIGHT, WIDTH, altair_library, apply_style, values
 from sledsim.sweep.measures import with_unit
 from sledsim.sweep.tables import label
 
@@ -36,7 +36,7 @@ def search_plot(found: "SearchOutcome") -> "altair.TopLevelMixin":
     failed = sum(each.error is not None for each in found.trials)
     tried = f"{len(found.trials)} designs tried, {found.search.sampler}"
     subtitle.append(tried + (f"; {failed} could not be run" if failed else ""))
-    return styled(chart, found.search.name, subtitle)
+    return apply_style(chart, found.search.name, subtitle)
 
 
 def _rows(found: "SearchOutcome") -> list[dict[str, Any]]:

@@ -16,8 +16,8 @@ from sledsim.show.arguments import require_kind
 from sledsim.show.faults import Sentence, make_error, missing_file
 from sledsim.show.files import UNFINISHED, files_at_once, remove_abandoned, unfinished_files, write_atomically
 from sledsim.show.fitting import visible
-from sledsim.show.frames import Framed, connected, parquet_rows, require_utf8
-from sledsim.show.signals import signals_heard
+from sledsim.show.frames import Framed, connect, parquet_rows, require_utf8
+from sledsim.show.signals import handled_interrupts
 from sledsim.sweep.execution import FAILED
 from sledsim.sweep.parts import (
     BATCHES,
@@ -204,7 +204,7 @@ class Store(Framed):
             cursor = self._memory.cursor()
             cursor.execute("SET schema = 'held'")
             return cursor
-        connection = connected()
+        connection = connect()
         # A notebook without ipywidgets has no progress bar, and DuckDB refuses the setting there.
         with suppress(duckdb.InvalidInputException):
             connection.execute("SET enable_progress_bar = false")
@@ -276,7 +276,7 @@ class Store(Framed):
         import duckdb
 
         try:
-            with signals_heard():
+            with handled_interrupts():
                 return self.connect().sql(sql)
         except duckdb.Error as error:
             raise make_error(StoreError, "notation", f"{error}", path="sql", value=sql, file=self.path) from None
@@ -295,7 +295,7 @@ class Store(Framed):
 
         for attempt in range(ATTEMPTS):
             try:
-                with signals_heard(), self.connect() as connection:
+                with handled_interrupts(), self.connect() as connection:
                     return connection.execute(sql, list(values)).fetchall()
             except duckdb.IOException as error:
                 # Another process has just merged parts that were listed.
@@ -407,7 +407,7 @@ class Writer:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._connection = connected()
+        self._connection = connect()
         # The other processors are for the runs.
         self._connection.execute("SET threads = 1")
         self.batch = Batch()
@@ -453,7 +453,7 @@ class Writer:
             if of_table
         ]
         try:
-            with signals_heard():
+            with handled_interrupts():
                 write_batch(self._connection, self._store.path, selects, replaces=small)
         except (duckdb.Error, SledsimError):
             # Another process merges them, or the disk has no room for both: they stay.

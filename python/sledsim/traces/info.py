@@ -42,7 +42,7 @@ def info_tables(path: Path, info: Mapping[str, Any], fits: Sequence[tuple[str, i
         Devices that it might be replayed on, with the bytes that each has room for.
     """
     left_out = ELSEWHERE | OF_DEVICES if info["lists_objects"] else ELSEWHERE
-    rows = [[_labelled(key), _shown(value)] for key, value in info.items() if key not in left_out]
+    rows = [[_label(key), _format_value(value)] for key, value in info.items() if key not in left_out]
     if info["lists_objects"]:
         rows.append(["use", "objects of a cache without addresses on a device: compute hit ratios"])
     else:
@@ -120,7 +120,7 @@ def _bytes(size: int) -> str:
     return f"{size} B"
 
 
-def _labelled(key: str) -> str:
+def _label(key: str) -> str:
     """Write a key that ends in its unit with the unit in brackets; what counts bytes does so."""
     name, _, unit = key.replace("_", " ").rpartition(" ")
     if unit == "bytes":
@@ -128,7 +128,7 @@ def _labelled(key: str) -> str:
     return f"{name} (s)" if unit == "s" else f"{name} {unit}".strip()
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float):

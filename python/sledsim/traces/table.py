@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from sledsim import _core
 from sledsim._core import TraceError
 from sledsim.show.faults import brief, make_error
-from sledsim.show.frames import connected, parquet_rows, require_utf8
-from sledsim.show.signals import signals_heard
+from sledsim.show.frames import connect, parquet_rows, require_utf8
+from sledsim.show.signals import handled_interrupts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -101,7 +101,7 @@ def parquet_table(path: Path, columns: Mapping[str, str] | None) -> tuple[_core.
 
     require_utf8(TraceError, path)
     try:
-        with signals_heard(), connected() as connection:
+        with handled_interrupts(), connect() as connection:
             return table_of(connection.sql(f"SELECT * FROM {parquet_rows(path)}"), columns, name=str(path))
     except (MemoryError, duckdb.OutOfMemoryException):
         raise make_error(TraceError, "unreadable", "there is not enough memory to read it", file=path) from None
@@ -171,17 +171,17 @@ def _arrays(frame: Any, named: Mapping[str, Any]) -> "dict[str, NDArray[Any]]":
         exact = {each for each in named if kinds[each] in EXACT or kinds[each].startswith("TIMESTAMP")}
         selected = (text if each in exact else f"{text}::VARCHAR AS {text}" for each, text in quoted.items())
         fetched = frame.project(", ".join(selected)).fetchnumpy()
-        return {each: _filled(fetched[each]) for each in named}
+        return {each: _fill_missing(fetched[each]) for each in named}
     arrays = {}
     for each, key in named.items():
         try:
-            arrays[each] = _filled(np.asarray(frame[key]))
+            arrays[each] = _fill_missing(np.asarray(frame[key]))
         except (ValueError, TypeError, OverflowError) as error:
             raise _no_column(each, frame[key], str(error)) from None
     return arrays
 
 
-def _filled(array: "NDArray[Any]") -> "NDArray[Any]":
+def _fill_missing(array: "NDArray[Any]") -> "NDArray[Any]":
     """Return an array whose missing values are empty texts, as a CSV file has them."""
     import numpy as np
 

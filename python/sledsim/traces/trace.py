@@ -13,8 +13,8 @@ from sledsim._core import SledsimError, TraceError
 from sledsim.scenario.texts import no_text
 from sledsim.show.arguments import require_integer, require_kind, require_path
 from sledsim.show.faults import brief, convert_error, is_there, make_error, missing_file, require_plain
-from sledsim.show.frames import COPY_OPTIONS, connected, copy_atomically, quoted_path, require_utf8
-from sledsim.show.naming import counted
+from sledsim.show.frames import COPY_OPTIONS, connect, copy_atomically, require_utf8, sql_path
+from sledsim.show.naming import with_count
 from sledsim.show.section import Section
 from sledsim.show.tables import Table
 from sledsim.traces.table import for_each_row, is_frame, is_parquet, parquet_table, table_of
@@ -217,13 +217,14 @@ class Trace:
             raise make_error(TraceError, "wrong-type", path="frame", value=brief(frame)[0], allowed=expected)
         options = reading_options(None, skip_bad, sector_bytes, columns, None, None, sort=sort)
         table, options["columns"] = table_of(frame, columns)
-        trace = cls._of(Source(None, table, options, "memory"))
+        trace = cls.of_source(Source(None, table, options, "memory"))
         # A malformed record is reported here rather than when the trace is replayed.
         trace.info()
         return trace
 
     @classmethod
-    def _of(cls, source: "Source") -> Self:
+    def of_source(cls, source: "Source") -> Self:
+        """Open a trace that :func:`source_of` returns."""
         trace = cls.__new__(cls)
         trace._source = source
         trace._reader()
@@ -319,7 +320,7 @@ class Trace:
 
     def relation(self) -> "duckdb.DuckDBPyRelation":
         """Return the records as a DuckDB relation named ``trace``, to be queried in SQL."""
-        connection = connected()
+        connection = connect()
         columns = "time_ns UBIGINT, device UINTEGER, offset_bytes UBIGINT, bytes UBIGINT"
         columns += ", read BOOLEAN, flush BOOLEAN, fua BOOLEAN"
         if self.format == "disksim-validate":
@@ -365,9 +366,9 @@ class Trace:
             copy = Path(folder, "trace.csv")
             count = _core.trace_convert(self._source.given, str(copy), to="csv", **self._source.options)
             read = f"header = true, hive_partitioning = false, columns = {CSV_COLUMNS}"
-            query = f"SELECT * FROM read_csv({quoted_path(copy)}, {read})"
+            query = f"SELECT * FROM read_csv({sql_path(copy)}, {read})"
             try:
-                with connected() as connection:
+                with connect() as connection:
                     copy_atomically(connection, query, path, COPY_OPTIONS[".parquet"])
             except SledsimError as error:
                 raise convert_error(TraceError, error) from None
@@ -390,7 +391,7 @@ class Trace:
 
     def __repr__(self) -> str:
         table = self._source.given
-        held = counted(len(table), "record") if isinstance(table, _core.TraceTable) else self.format
+        held = with_count(len(table), "record") if isinstance(table, _core.TraceTable) else self.format
         return f"<Trace {self.name}: {held}>"
 
 
@@ -594,7 +595,7 @@ def open_trace(
         event=event,
         time_unit=time_unit,
     )
-    return Trace._of(source)
+    return Trace.of_source(source)
 
 
 def trace_formats() -> list[dict[str, Any]]:

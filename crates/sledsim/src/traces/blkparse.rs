@@ -242,6 +242,8 @@ pub(super) fn is_notice(line: &[u8]) -> bool {
         || begins(b"discarded traces containing ")
         || begins(b"Script started on ")
         || begins(b"Script done on ")
+        || begins(b"You have ") && line.ends_with(b" dropped events")
+        || begins(b"Consider using a larger buffer size ")
         || [&b"merge"[..], b"issue", b"complete"].iter().any(|what| begins(&[what, &b" not found for ("[..]].concat()))
         || begins(b"(") && line.windows(12).any(|part| part == b"): skipping ")
 }
@@ -250,6 +252,8 @@ pub(super) fn is_notice(line: &[u8]) -> bool {
 /// `kworker/0:1 (12, ...)`, or blktrace's own `=== sda ===`.
 fn begins_statistics(line: &[u8]) -> bool {
     let line = line.trim_ascii();
+    // A terminal shows `^C` where blktrace was interrupted.
+    let line = line.strip_prefix(b"^C").unwrap_or(line);
     if line.starts_with(b"=== ") && line.ends_with(b" ===") {
         return true;
     }
@@ -394,6 +398,8 @@ mod tests {
             "(8,0): skipping 12 -> 15",
             "complete not found for (8,0): 4096",
             event,
+            "You have 5 dropped events",
+            "Consider using a larger buffer size (-b) and/or more buffers (-n)",
             "discarded traces containing low-level device driver specific data (only available in binary output)",
             "my program (697, ...)",
             " Reads Queued:           2,        8KiB\t Writes Queued:           0,        0KiB",
@@ -416,6 +422,12 @@ mod tests {
         for line in ["noise", "noise (x)", "CPU0 (sda)", "8,0 (12)"] {
             assert!(Blkparse::new(BlkparseEvent::Queued, 512).line(line.as_bytes()).is_err(), "{line}");
         }
+    }
+
+    #[test]
+    fn statistics_may_begin_behind_the_sign_of_an_interrupt() {
+        assert!(begins_statistics(b"^C=== sda ==="));
+        assert!(!begins_statistics(b"^C"));
     }
 
     #[test]

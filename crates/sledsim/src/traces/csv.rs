@@ -110,6 +110,16 @@ fn build(input: &mut Input, options: &TraceOptions) -> Built {
             return Err(unresolved.error(file, Place::Line(1), suggestion));
         }
     };
+    if columns.op_codes.is_none() && options.skip_bad == 0 {
+        // All columns are known, so a suggestion can only be of operation codes.
+        let head = Head::with_lines(input.peek(LONGEST_LINE_BYTES)?, usize::MAX);
+        if let Some(suggestion) = suggest(map, &head, options) {
+            let column = columns.op;
+            let problem =
+                format!("column {column} (from 0) has operations other than R, W, WF and F: give their codes");
+            return Err(Box::new(TraceError::Columns { file, place: Place::Line(1), problem, suggestion }));
+        }
+    }
     if has_header {
         pass_line(input)?;
     }

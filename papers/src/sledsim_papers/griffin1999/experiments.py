@@ -8,7 +8,7 @@ import numpy as np
 from sledsim.devices import MemsStorage
 from sledsim.runs import batched_interval
 from sledsim.studies.validation import DriveValidation, validate_drive
-from sledsim_papers.griffin1999 import contradictions, scheduling, sensitivity, traces  # noqa: F401  register claims
+from sledsim_papers.griffin1999 import scheduling, sensitivity, traces  # noqa: F401  register claims
 from sledsim_papers.griffin1999.workload import DEVICE, DISK, closed, mean_ms, poisson, random
 from sledsim_papers.harness.finding import Finding, Interval, Probe
 from sledsim_papers.harness.intervals import of_mean, of_ratio, over_seeds
@@ -120,6 +120,11 @@ TRANSFER_CAUSE = (
 FLUID: dict[str, dict[str, Any]] = {
     "the 1280 tips of Table 1": {"transfer": "fluid"},
     "640 tips, half of those": {"transfer": "fluid", "active_tips": 640},
+    "640 tips without servo bits, as Table 2's mean of 0.16 ms": {
+        "transfer": "fluid",
+        "active_tips": 640,
+        "servo_bits": 0,
+    },
 }
 
 
@@ -180,26 +185,31 @@ def under_2_ms(study: Study) -> Finding:
     return _figure_of(study, "mean", SERVICES, "seek_ns", *TRANSFER, cause=TRANSFER_CAUSE, probes=probes)
 
 
+@experiment("griffin1999.seek-dominates")
+def seek_dominates(study: Study) -> Finding:
+    """Mean seek over mean service."""
+    seek_ms, service_ms = (figure_ms(study, "mean", *names) for names in (("seek_ns",), ("seek_ns", *TRANSFER)))
+    how = f"{RUN}: mean seek {seek_ms:.3f} ms, mean service {service_ms:.3f} ms."
+    return Finding(seek_ms / service_ms, how, scenarios=(TABLE_2,))
+
+
 @experiment("griffin1999.seek-axis-maxima")
 def seek_axis_maxima(study: Study) -> Finding:
     """Longest seeks along either axis over the ends of the curves of Figure 5(a)."""
     sled = study.sled(DEVICE)
     end_um = sled.parameters["x_range_um"] / 2
-    mean_reversal_ms = float(_column_ms(study, "seek_turnaround_ns").mean())
     x_ms = sled.seek_x_ms(-end_um, end_um).item()
     y_ms = sled.seek_y_ms(-end_um, end_um, 1, 1).item()
+    mean_reversal_ms = float(_column_ms(study, "seek_turnaround_ns").mean())
     longest = [figure_ms(study, "max", f"seek_{axis}_ns") for axis in "xy"]
     return Finding(
-        (longest[0] / x_ms, longest[1] / (y_ms + mean_reversal_ms)),
-        f"{RUN}; over a full stroke by equation 2, settling included, and by equation 4 with the reversals of a mean "
-        "request, as Figure 5(a) draws it.",
+        (longest[0] / x_ms, longest[1] / (y_ms + 2 * _reversal_ms(sled))),
+        f"{RUN}; over a full stroke by equation 2 with settling, and by equation 4 with two turnarounds.",
         scenarios=(TABLE_2,),
-        cause="Along Y the longest seek has two reversals, one when it starts and one when it ends; the curve of the "
-        "figure has the mean of a request, which is less than one.",
         probes=(
             Probe(
-                "the curve along Y with two reversals",
-                (longest[0] / x_ms, longest[1] / (y_ms + 2 * _reversal_ms(study.sled(DEVICE)))),
+                "equation 4 with the mean time of turnarounds in a seek, as Figure 5(a) draws it",
+                (longest[0] / x_ms, longest[1] / (y_ms + mean_reversal_ms)),
             ),
         ),
     )
@@ -350,27 +360,18 @@ def _per_track(sled: MemsStorage) -> int:
     return sled.rows * sled.blocks_per_row
 
 
-ENTERS = (
-    "A row is entered before its servo burst: when the sled has turned round it passes once more over the burst that "
-    "it has left, and only then are the tips of the next track at its own."
-)
-
-
 @experiment("griffin1999.track-switch")
 def track_switch(study: Study) -> Finding:
-    """From the last row of a track to the first of the next."""
+    """Turn round at the end of a track."""
     sled = study.sled(DEVICE)
-    return Finding(
-        _switch_ms(sled, _per_track(sled)),
-        "A request for the last row of a track and the first of the next one: time between its two passes.",
-        cause=ENTERS,
-        probes=(Probe("the reversal alone", _reversal_ms(sled)), _without_bursts(study)),
-    )
-
-
-def _without_bursts(study: Study) -> Probe:
     bare = study.sled(DEVICE, servo_bits=0)
-    return Probe("a device without servo bursts", _switch_ms(bare, _per_track(bare)))
+    last_um = float(sled.parameters["y_range_um"]) / 2
+    return Finding(
+        float(sled.seek_y_ms(last_um, last_um, 1, -1).item()),
+        "A turnaround at the end of a track. In runs the sled also passes over the servo burst of the last row, which "
+        f"makes {_switch_ms(sled, _per_track(sled)):.3f} ms; on a device without servo bursts a switch takes "
+        f"{_switch_ms(bare, _per_track(bare)):.3f} ms.",
+    )
 
 
 @experiment("griffin1999.cylinder-switch")
@@ -382,12 +383,14 @@ def cylinder_switch(study: Study) -> Finding:
         return _switch_ms(sled, sled.tracks * _per_track(sled))
 
     return Finding(
-        switch_ms(),
-        "A request for the last row of a cylinder and the first of the next one: time between its two passes.",
-        cause="Runs take the paper's other switch, a seek of one cylinder that settles: tips do not bend here.",
+        switch_ms(servo_bits=0),
+        "A request for the last row of a cylinder and the first of the next one, on a device without servo bursts: "
+        "time between its two passes.",
+        cause="Sledsim has no tips that bend to the next column. Its runs use the paper's other switch, a seek of one "
+        "cylinder that settles.",
         probes=(
-            Probe("no settling, as where tips bend to the next column", switch_ms(settle_constants=0.0)),
-            Probe("nor servo bursts, over which a row is entered", switch_ms(settle_constants=0.0, servo_bits=0)),
+            Probe("no settling, as if tips bent to the next column", switch_ms(settle_constants=0.0, servo_bits=0)),
+            Probe("with the pass over a servo burst", switch_ms()),
         ),
     )
 

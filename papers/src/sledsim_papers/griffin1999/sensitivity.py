@@ -215,16 +215,38 @@ def resonant_frequency(study: Study) -> Finding:
     return Finding(trend(times_ms), f"100 to 800 Hz, {HOW}.", curve=rows, scenarios=ends)
 
 
+#: Resonant frequencies from 100 to 800 Hz in equal steps of 1/f.
+EVEN_HZ = tuple(1 / (1 / 100 + step / 7 * (1 / 800 - 1 / 100)) for step in range(8))
+
+
+@experiment("griffin1999.resonant-frequency-inverse")
+def resonant_frequency_inverse(study: Study) -> Finding:
+    """Figure 9: a straight line through access times against 1/f."""
+    times_ms = by_resonance(study, EVEN_HZ)
+    return Finding(
+        _r_squared([1 / hz for hz in EVEN_HZ], times_ms),
+        f"100 to 800 Hz in equal steps of 1/f, {HOW}.",
+        decimals=4,
+        curve=curve("resonance, Hz", EVEN_HZ, times_ms),
+        scenarios=tuple(access(study, {"resonance_hz": hz}) for hz in _ends(EVEN_HZ)),
+    )
+
+
 @experiment("griffin1999.time-constants")
 def time_constants(study: Study) -> Finding:
     """Figure 10: a straight line through the points."""
-    import numpy as np
-
     times_ms = by_constants(study)
-    r = float(np.corrcoef(CONSTANTS, times_ms)[0, 1])
     rows = curve("settling time constants", CONSTANTS, times_ms)
     ends = tuple(access(study, {"settle_constants": value}) for value in _ends(CONSTANTS))
-    return Finding(r * r, f"0.5 to 4 constants in steps of 0.5, {HOW}.", decimals=4, curve=rows, scenarios=ends)
+    r_squared = _r_squared(CONSTANTS, times_ms)
+    return Finding(r_squared, f"0.5 to 4 constants in steps of 0.5, {HOW}.", decimals=4, curve=rows, scenarios=ends)
+
+
+def _r_squared(arguments: Sequence[float], values: Sequence[float]) -> float:
+    """Return R² of a straight-line fit."""
+    import numpy as np
+
+    return float(np.corrcoef(arguments, values)[0, 1]) ** 2
 
 
 def _ends(values: Sequence[float]) -> tuple[float, float]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sledsim.show import COLOURS, altair_library, styled, values
+from sledsim.show import COLOURS, altair_library, apply_style, values
 
 if TYPE_CHECKING:
     import altair
@@ -145,7 +145,7 @@ def beside(panels: Sequence[Any], title: str, subtitle: str | list[str] = "") ->
         Subtitle, such as the load.
     """
     alt = altair_library()
-    return styled(alt.hconcat(*panels, spacing=26), title, subtitle)
+    return apply_style(alt.hconcat(*panels, spacing=26), title, subtitle)
 
 
 def _short(value: Any) -> Any:

@@ -14,14 +14,15 @@ from sledsim_papers.harness.motion import Motion
 if TYPE_CHECKING:
     from sledsim_papers.harness.finding import Finding
 
-__all__ = ["PAPERS", "VERDICTS", "Claim", "Verdict", "claims", "figures_of", "motion", "title"]
+__all__ = ["PAPERS", "VERDICTS", "Claim", "Verdict", "claims", "figures_of", "motion", "set_ups", "title"]
 
 #: The papers by year of publication; each has a folder with a ``claims.toml``.
 PAPERS = ("griffin1999", "schlosser2000", "lin2002", "schlosser2004", "hong2006")
 
 #: ``by construction``: the figure agrees because it is made from the paper's own results or assumes the claim, so it is
-#: no evidence. ``shape only`` (stand-ins): the order or trend holds, and the figures differ by less than a factor of 3.
-Verdict = Literal["by construction", "reproduced", "shape only", "differs", "not done"]
+#: no evidence. ``paper inconsistent``: the figure does not agree, but agrees with another statement of the same paper.
+#: ``shape only`` (stand-ins): the order or trend holds, and the figures differ by less than a factor of 3.
+Verdict = Literal["by construction", "reproduced", "paper inconsistent", "shape only", "differs", "not done"]
 
 #: Every verdict, in the order in which they are computed.
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
@@ -59,11 +60,23 @@ class Claim(BaseModel):
     data
         ``model``, ``trace:NAME`` or ``stand-in``.
     inputs_from
-        Results of the paper that determine the figure, so that agreement is by construction.
+        Results or reasons of the paper that determine the figure, so that agreement is by construction.
+    contradicts
+        Two statements of the paper that contradict each other, one of them the claim, with the arithmetic.
+    other, other_tol
+        The figure or figures of the other statement, with their relative tolerance.
+    other_low, other_high
+        Or the range of the other statement.
+    set_up
+        Names of :func:`set_ups` that apply to the claim.
     shape
         For a stand-in, the order or trend required for ``shape only``.
     note
         Remark for readers of the verdict.
+    motion
+        The model of motion of sleds if it is not that of the paper.
+    why
+        Why our figure does not agree, in one sentence; empty if it agrees.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -80,8 +93,16 @@ class Claim(BaseModel):
     high: float | None = None
     data: str
     inputs_from: tuple[str, ...] = ()
+    contradicts: str = ""
+    other: float | tuple[float, ...] | None = None
+    other_tol: float | None = None
+    other_low: float | None = None
+    other_high: float | None = None
     shape: str = ""
+    set_up: tuple[str, ...] = ()
     note: str = ""
+    motion: Motion | None = None
+    why: str = ""
 
     @property
     def name(self) -> str:
@@ -113,6 +134,8 @@ class Claim(BaseModel):
         """
         if self._holds(finding.ours):
             return "by construction" if self.inputs_from or finding.assumes else "reproduced"
+        if self.contradicts and self._agrees_with_other(finding.ours):
+            return "paper inconsistent"
         shaped = self.stand_in and not self.inputs_from and bool(self.shape) and finding.shape_holds
         return "shape only" if shaped and self._near(finding.ours) else "differs"
 
@@ -131,6 +154,17 @@ class Claim(BaseModel):
             if len(members) > 1 and places:
                 written[places[0] : places[0] + len(members)] = [group]
         return tuple(written)
+
+    def _agrees_with_other(self, ours: Any) -> bool:
+        """Return true if every figure agrees with the other statement of a contradiction."""
+        figures, others = figures_of(ours) or (), figures_of(self.other)
+        if others is None:
+            low, high = self.other_low, self.other_high
+            return low is not None and high is not None and all(low <= mine <= high for mine in figures)
+        if len(others) == 1:
+            others *= len(figures)
+        tol = self.other_tol or 0.0
+        return all(abs(mine - its) <= tol * abs(its) for mine, its in zip(figures, others, strict=True))
 
     def _near(self, ours: Any) -> bool:
         """Whether figures are within a factor of three of the published ones, or of the nearer end of a range."""
@@ -163,7 +197,7 @@ class Claim(BaseModel):
 
 
 def figures_of(value: Any) -> tuple[float, ...] | None:
-    """Return the figures of what is published or found.
+    """Return published or computed figures as a tuple.
 
     Parameters
     ----------
@@ -198,7 +232,7 @@ def title(paper: str) -> str:
 
 
 def motion(paper: str) -> Motion:
-    """Return the model by which sleds move in the experiments and figures of a paper: that of its own simulator.
+    """Return the model of motion of sleds for a paper: that of its own equations or simulator.
 
     Parameters
     ----------
@@ -207,6 +241,18 @@ def motion(paper: str) -> Motion:
     """
     chosen: Motion = _document(paper)["motion"]
     return chosen
+
+
+def set_ups(paper: str) -> Mapping[str, str]:
+    """Return the set-ups that claims of a paper share, by name.
+
+    Parameters
+    ----------
+    paper
+        One of :data:`PAPERS`.
+    """
+    found: Mapping[str, str] = _document(paper).get("set_ups", {})
+    return found
 
 
 @cache

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-__all__ = ["ALL_THE_SAME", "COMPUTED", "Finding", "Interval", "Ours", "Probe", "order", "trend"]
+__all__ = ["ALL_THE_SAME", "COMPUTED", "Finding", "Interval", "Ours", "Probe", "join_level", "order", "trend"]
 
 #: Figures in the claim's unit, names best first, or the sign of a trend: ``+``, ``-``, ``~``; ``?`` for none of them.
 Ours = float | tuple[float, ...] | tuple[str, ...] | str
@@ -138,3 +138,25 @@ def order(
     if near and places[-1] - places[0] == len(places) - 1:
         carried[places[0] : places[-1] + 1] = ["~".join(level)]
     return (*carried, "saturated:" + "+".join(saturated)) if saturated else tuple(carried)
+
+
+def join_level(groups: Sequence[str], quantities: Mapping[str, float]) -> tuple[str, ...]:
+    """Return the groups of an order with neighbours joined by ``~`` if they are within 10 % of each other.
+
+    Parameters
+    ----------
+    groups
+        Best first; ``a+b`` are not ranked against each other.
+    quantities
+        A quantity for each name; less is better.
+    """
+    joined: list[str] = []
+    slowest = 0.0
+    for group in groups:
+        of_group = [quantities[name] for name in group.split("+")]
+        if joined and min(of_group) <= (1 + LEVEL) * slowest:
+            joined[-1] += f"~{group}"
+        else:
+            joined.append(group)
+        slowest = max(of_group)
+    return tuple(joined)

@@ -6,7 +6,17 @@ from typing import Any, Literal
 
 from sledsim.devices import catalog
 
-__all__ = ["TIME_OPTIMAL", "Given", "Motion", "device_moving", "is_sled", "moving", "table_of", "with_devices"]
+__all__ = [
+    "DECOMPOSED",
+    "TIME_OPTIMAL",
+    "Given",
+    "Motion",
+    "device_moving",
+    "is_sled",
+    "moving",
+    "table_of",
+    "with_devices",
+]
 
 #: The models that a scenario can name.
 Motion = Literal["first-order", "decomposed", "time-optimal"]
@@ -14,6 +24,8 @@ Motion = Literal["first-order", "decomposed", "time-optimal"]
 Given = str | Mapping[str, Any]
 #: The fastest motion; every figure is computed with it for comparison.
 TIME_OPTIMAL: Motion = "time-optimal"
+#: The motion of DiskSim.
+DECOMPOSED: Motion = "decomposed"
 
 #: Keys whose values do not name a device.
 LABELS = frozenset({"kind", "name"})

@@ -11,8 +11,7 @@ from typing import Any
 from sledsim import SledsimError, __version__
 from sledsim.report import caption_of, definition_of, page_environment, write_chart, write_library
 from sledsim.show import Table, make_error, need, write_atomically
-from sledsim_papers.harness.claim import VERDICTS, motion, title
-from sledsim_papers.harness.contradictions import contradictions
+from sledsim_papers.harness.claim import VERDICTS, motion, set_ups, title
 from sledsim_papers.harness.finding import Finding
 from sledsim_papers.harness.overview import COUNTED, counts_row
 from sledsim_papers.harness.registry import Drawn, Picture
@@ -23,6 +22,7 @@ from sledsim_papers.harness.wording import (
     WORK,
     command_text,
     fewer_seeds_text,
+    other_text,
     ours_text,
     published_text,
     rests_text,
@@ -170,7 +170,8 @@ class Pages:
             "fewer_seeds": fewer_seeds_text(answer.seeds, answer.probe_seeds),
             "finding": finding,
             "unit": claim.unit,
-            "contradictions": contradictions().get(claim.name, ()),
+            "other": other_text(claim),
+            "set_ups": [set_ups(claim.paper)[each] for each in claim.set_up],
             "data": claim.data.partition(":")[0],
             "work": work_text(finding) if finding else "",
         }

@@ -10,7 +10,7 @@ from sledsim import SledsimError
 from sledsim.show import make_error
 from sledsim_papers.harness.claim import PAPERS, claims, motion
 from sledsim_papers.harness.finding import Finding
-from sledsim_papers.harness.motion import moving
+from sledsim_papers.harness.motion import Motion, moving
 from sledsim_papers.harness.study import Study
 
 if TYPE_CHECKING:
@@ -112,7 +112,9 @@ def experiment(name: str, *given: Any, **named: Any) -> Callable[[Experimenter],
     def register(function: Experimenter) -> Experimenter:
         if name not in claims() or name in _experiments:
             raise ValueError(f"{name} is not a claim, or has an experiment already")
-        _experiments[name] = _in_its_motion(claims()[name].paper, lambda study: function(study, *given, **named))
+        claim = claims()[name]
+        chosen = claim.motion or motion(claim.paper)
+        _experiments[name] = _in_motion(chosen, lambda study: function(study, *given, **named))
         return function
 
     return register
@@ -132,7 +134,7 @@ def picture(paper: str, where: str, title: str) -> Callable[[Callable[[Study], D
     """Register a function that redraws a figure or a table; see :class:`Picture`."""
 
     def register(draw: Callable[[Study], Drawn]) -> Callable[[Study], Drawn]:
-        _list(Picture(paper, where, title, _in_its_motion(paper, draw)))
+        _list(Picture(paper, where, title, _in_motion(motion(paper), draw)))
         return draw
 
     return register
@@ -143,11 +145,11 @@ def sketch(paper: str, where: str, title: str, reason: str = NO_DATA) -> None:
     _list(Picture(paper, where, title, None, reason))
 
 
-def _in_its_motion(paper: str, work: Callable[[Study], Shown]) -> Callable[[Study], Shown]:
-    """Return work done with the study's model of motion, by default the paper's, and named in its scenarios."""
+def _in_motion(default: Motion, work: Callable[[Study], Shown]) -> Callable[[Study], Shown]:
+    """Return work done with the study's model of motion, or else a default, and named in its scenarios."""
 
     def moved(study: Study) -> Shown:
-        chosen = study.motion or motion(paper)
+        chosen = study.motion or default
         done = work(study.under(chosen))
         return replace(done, scenarios=tuple(moving(each, chosen) for each in done.scenarios))
 

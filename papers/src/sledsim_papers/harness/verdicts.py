@@ -4,8 +4,7 @@ from typing import Any
 
 from sledsim import __version__
 from sledsim_papers.harness.change import Change
-from sledsim_papers.harness.claim import PAPERS, motion, title
-from sledsim_papers.harness.contradictions import contradictions
+from sledsim_papers.harness.claim import PAPERS, motion, set_ups, title
 from sledsim_papers.harness.finding import Ours
 from sledsim_papers.harness.reproduction import Answer, Redrawn, Reproduction
 from sledsim_papers.harness.stand_ins import stand_ins
@@ -13,7 +12,7 @@ from sledsim_papers.harness.stand_ins import stand_ins
 __all__ = ["SCHEMA", "change_verdicts", "verdicts"]
 
 #: Version of the document's format, which docs/how-to/reproduce.md describes.
-SCHEMA = 3
+SCHEMA = 4
 
 
 def verdicts(found: Reproduction) -> dict[str, Any]:
@@ -37,6 +36,7 @@ def verdicts(found: Reproduction) -> dict[str, Any]:
                 "paper": paper,
                 "title": title(paper),
                 "motion": motion(paper),
+                "set_ups": dict(set_ups(paper)),
                 "totals": {**found.count(paper), "simulated": found.simulated(paper)},
             }
             for paper in PAPERS
@@ -64,10 +64,6 @@ def _claim(answer: Answer) -> dict[str, Any]:
     claim, finding = answer.claim, answer.finding
     document = {"name": claim.name, **claim.model_dump(mode="json", exclude={"id"}), "verdict": answer.verdict}
     document |= {"reason": answer.reason, "failed": answer.failed, "seconds": round(answer.seconds, 3)}
-    document["contradictions"] = [
-        {"where": each.where, "arithmetic": each.arithmetic, "figures": list(each.figures), "unit": each.unit}
-        for each in contradictions().get(claim.name, ())
-    ]
     document |= {"seeds": answer.seeds, "probe_seeds": answer.probe_seeds}
     document |= {"by_seed": list(answer.by_seed), "perturbed": _perturbed(answer)}
     if finding is None:

@@ -9,6 +9,7 @@ __all__ = [
     "command_text",
     "data_text",
     "fewer_seeds_text",
+    "other_text",
     "ours_text",
     "published_text",
     "rests_text",
@@ -103,6 +104,23 @@ def published_text(claim: Claim) -> str:
         return f"{_several(claim.published)}{within}"
     unit = f" {claim.unit}" if claim.unit else ""
     return f"{', '.join(map(_plain, figures))}{unit} ± {100 * (claim.tol or 0.0):g} %"
+
+
+def other_text(claim: Claim) -> str:
+    """Return the figures of the statement that contradicts a claim, with unit; empty if there is none.
+
+    Parameters
+    ----------
+    claim
+        The claim.
+    """
+    if not claim.contradicts:
+        return ""
+    others = figures_of(claim.other)
+    if others is None:
+        return f"{_plain(claim.other_low or 0.0)} to {_plain(claim.other_high or 0.0)} {claim.unit}".rstrip()
+    unit = f" {claim.unit}" if claim.unit else ""
+    return f"{', '.join(map(_plain, others))}{unit} ± {100 * (claim.other_tol or 0.0):g} %"
 
 
 def ours_text(ours: Ours, finding: Finding, *, intervals: bool = True) -> str:

@@ -1,6 +1,7 @@
 """Experiments for the claims of hong2006: its device (Table I) and enclosures (section 3); section 4 has a module."""
 
 from collections.abc import Mapping
+from math import log10
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -280,21 +281,23 @@ def preventive_gain(study: Study) -> Finding:
         for row in rows
         if row["strategy"] == "preventive" and row["spares"] and not 10 <= row["gain"] <= 100
     )
+    ends = (min(gains), max(gains))
     return Finding(
-        (min(gains), max(gains)),
-        "MTTF with one to five spares over that with none, five times of repair: the least gain and the greatest. "
+        tuple(float(round(log10(gain))) for gain in ends),
+        f"MTTF with one to five spares over that with none, five repair times: {ends[0]:.1f} to {ends[1]:.1f} times. "
         f"Outside 10 to 100 of these {len(gains)}, by spares and the time of a repair: {', '.join(outside)}",
-        decimals=1,
+        decimals=0,
         scenarios=(enclosure(1, "preventive", "3 months"), enclosure(0, "preventive", "3 months")),
         curve=tuple(rows),
         cause="With one spare and three months to a repair, of the enclosures out of spares "
         f"{_before_repair(study, 0):.0%} have a failure before they are repaired, and {_before_repair(study, 1):.0%} "
-        "of these then lose data. That is repair, not rebuilding: it takes shorter repair, "
-        "or a second spare, to come to a tenth of the losses.",
+        "of these then lose data. A tenth of the losses takes shorter repair or a second spare.",
         probes=(
-            Probe("one spare, a repair takes a month in place of three", _gain(study, 1, "1 month")),
-            Probe("two spares, a repair takes three months", _gain(study, 2, "3 months")),
-            Probe("one spare, three months, a rebuild takes a second", _gain(study, 1, "3 months", rebuild="1 s")),
+            Probe("one spare, a repair takes a month in place of three", log10(_gain(study, 1, "1 month"))),
+            Probe("two spares, a repair takes three months", log10(_gain(study, 2, "3 months"))),
+            Probe(
+                "one spare, three months, a rebuild takes a second", log10(_gain(study, 1, "3 months", rebuild="1 s"))
+            ),
         ),
     )
 

@@ -263,6 +263,31 @@ def hplajw_mcd(study: Study) -> Finding:
     )
 
 
+@experiment("hong2006.hplajw-ram-lead")
+def hplajw_ram_lead(study: Study) -> Finding:
+    """MEMS alone over DISK-RAM under hplajw (Figure 8(d))."""
+    found, load = all_responses(study, "hplajw"), LOADS["hplajw"]
+    ratio = compared(found, "mems", "disk_ram")
+    chosen = {name: systems(load)[name] for name in ("mems", "disk_ram")}
+    return Finding(
+        ratio,
+        said(study, "hplajw"),
+        scenarios=shown(study, "hplajw", "mems", "disk_ram"),
+        curve=rows_of_means(found),
+        cause="Within the week all that misses the RAM cache is read for the first time, from the disk. MEMS alone has "
+        "no disk behind it.",
+        probes=study.probes(
+            lambda: (
+                Probe(
+                    "the week replayed twice, the first time as warm-up",
+                    compared(responses(study, load, chosen, repeat=2), "mems", "disk_ram"),
+                ),
+            )
+        ),
+        shape_holds=ratio > 1,
+    )
+
+
 @experiment("hong2006.hplajw-order")
 def hplajw_order(study: Study) -> Finding:
     """Order the architectures under hplajw (Figure 8(d))."""

@@ -29,8 +29,10 @@ __all__ = [
     "Response",
     "cache_design",
     "cost_curve",
+    "counts",
     "mcd",
     "responses",
+    "results",
     "scenario",
     "seeds_of",
     "streams_of",
@@ -43,6 +45,8 @@ CACHE_BYTES = 256 * MIB
 CONTROLLER_BYTES = 4 * MIB
 LOG_BYTES = 128 * KIB
 DISK = {"device": "atlas10k-50mb"}
+#: The MEMS device, whose command overhead the paper does not name.
+MEMS: dict[str, Any] = {"device": {"name": "hong2006", "overhead_ms": 0.0}}
 #: The disk of the trace that is replayed; it has 95 % of the requests, and the other one's addresses are the same.
 TRACED_DISK = 0
 #: Share of the requests that warms up the caches.
@@ -165,7 +169,7 @@ def mcd(segment_bytes: int, *, techniques: bool = True, mems_bytes: int = CACHE_
     """
     switches = dict.fromkeys(("shortcut", "immediate_report", "partial_write"), techniques)
     sizes = {"mems_bytes": mems_bytes, "segment_bytes": segment_bytes}
-    return {"kind": "mcd", "mems": "hong2006", "disk": DISK, **sizes, **switches, **keys}
+    return {"kind": "mcd", "mems": MEMS, "disk": DISK, **sizes, **switches, **keys}
 
 
 def systems(load: Load, **controller: Any) -> dict[str, dict[str, Any]]:
@@ -180,11 +184,11 @@ def systems(load: Load, **controller: Any) -> dict[str, dict[str, Any]]:
     """
     bare: dict[str, dict[str, Any]] = {
         "disk": DISK,
-        "mems": {"kind": "concat", "members": [{"count": 3, "device": "hong2006"}]},
+        "mems": {"kind": "concat", "members": [{"count": 3, **MEMS}]},
         "disk_ram": {"kind": "ram-cache", "bytes": CACHE_BYTES, "volatile": False, "child": DISK},
         "mwb": {
             "kind": "mwb",
-            "mems": "hong2006",
+            "mems": MEMS,
             "disk": DISK,
             "mems_bytes": CACHE_BYTES,
             "log_bytes": LOG_BYTES,
@@ -254,7 +258,7 @@ def responses(
     workload
         Keys of the workload that are changed.
     """
-    found = _results(study, load, chosen, **workload)
+    found = results(study, load, chosen, **workload)
     return {name: Response(*mean_response(results)) for name, results in found.items()}
 
 
@@ -281,16 +285,22 @@ def cost_curve(
     chosen = {"mems": controlled(mcd(load.segment_bytes, mems_bytes=cache_bytes))}
     design = cache_design(load)
     chosen |= {str(ratio): design.nvram_system(size) for ratio, size in zip(ratios, sizes, strict=True)}
-    found = _results(study, load, chosen, **workload)
+    found = results(study, load, chosen, **workload)
     nvram = [CachedDisk.of("NVRAM", size, ratio, found[str(ratio)]) for ratio, size in zip(ratios, sizes, strict=True)]
     return CostComparison(CachedDisk.of("MEMS", cache_bytes, 1.0, found["mems"]), nvram, load.label, load.stand_in)
 
 
-def _results(
+def results(
     study: Study, load: Load, chosen: Mapping[str, Mapping[str, Any]], **workload: Any
 ) -> dict[str, list[Result]]:
-    """Return the runs of each system, one for each seed."""
+    """Return the runs of each system, one for each seed; parameters as for :func:`responses`."""
     seeds = seeds_of(study, load)
     wanted = [scenario(study, load, system, seed, **workload) for system in chosen.values() for seed in seeds]
-    results = study.runs(wanted)
-    return {name: results[i * len(seeds) : (i + 1) * len(seeds)] for i, name in enumerate(chosen)}
+    found = study.runs(wanted)
+    return {name: found[i * len(seeds) : (i + 1) * len(seeds)] for i, name in enumerate(chosen)}
+
+
+def counts(run: Result, kind: str) -> dict[str, float]:
+    """Return the counts of the component of a kind in a run, by name."""
+    [component] = [each for each in run["components"] if each["kind"] == kind]
+    return {each["name"]: float(each["value"]) for each in component["counts"]}

@@ -19,10 +19,10 @@ from sledsim.scenario import resolve
 from sledsim_papers.harness.motion import TIME_OPTIMAL, table_of
 from sledsim_papers.harness.settings import Settings
 from sledsim_papers.harness.study import MissingRunsError
+from sledsim_papers.schlosser2000.devices import DISKS
 
 __all__ = [
     "APPLICATIONS",
-    "DISKS",
     "EVERY",
     "SLED",
     "SLEDS",
@@ -41,12 +41,9 @@ __all__ = [
 
 #: The generations as the paper prints them, and the disks, without write-back: what it says of PostMark needs that.
 SLEDS = ("g1", "g2", "g3")
-DISKS = ("superdisk", "atlas10k")
 EVERY = (*SLEDS, *DISKS)
 SLED: dict[str, Any] = {"seek_model": "decomposed"}
 DISK: dict[str, Any] = {"fast_write": "none"}
-#: DiskSim's time of the bus lets 5 MB/s through; Table 3 has the drive deliver 25.
-BUS: dict[str, dict[str, Any]] = {"atlas10k": {"bus_ms_per_block": 0.01024}}
 
 #: Programs and their sizes.
 APPLICATIONS: dict[str, tuple[str, dict[str, int]]] = {
@@ -115,11 +112,7 @@ class Run:
         """The storage."""
         if self.laid is not None:
             return {"device": dict(self.laid)}
-        own = (
-            {"name": f"{self.device}-paper", **SLED}
-            if self.device in SLEDS
-            else {"name": self.device, **DISK, **BUS.get(self.device, {})}
-        )
+        own = {"name": f"{self.device}-paper", **SLED} if self.device in SLEDS else {**DISKS[self.device], **DISK}
         return {"device": {**own, **self.changes}}
 
     def key(self, packages: Mapping[str, str] | None = None) -> str:

@@ -10,12 +10,13 @@ from sledsim.workloads import workload_entry
 from sledsim_papers.harness.finding import Finding, Probe, order
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
+from sledsim_papers.schlosser2000.devices import DISKS
 
 __all__ = ["ARRANGEMENTS", "arrangement"]
 
 #: A disk and what the paper's cache holds; whole segments, so a little less than the 2.5 GB.
-DISK, CACHE_BYTES = "atlas10k", 2_500_000_000
-DISKS = 8
+DISK, CACHE_BYTES = DISKS["atlas10k"], 2_500_000_000
+COUNT = 8
 #: The device of the cache, without command overhead.
 MEMS = "g2-paper"
 #: The default segment of the caching disk, and the size of most requests; the paper names none.
@@ -39,19 +40,19 @@ OWN = tuple(ARRANGEMENTS)[:4]
 
 def _cached(disk: Any, segment_bytes: int) -> dict[str, Any]:
     whole = CACHE_BYTES // SEGMENT_BYTES * SEGMENT_BYTES
-    return {"kind": "mcd", "mems": MEMS, "disk": disk, "mems_bytes": whole, "segment_bytes": segment_bytes}
+    return {"kind": "mcd", "mems": MEMS, "disk": {"device": disk}, "mems_bytes": whole, "segment_bytes": segment_bytes}
 
 
 def _eight(member: Mapping[str, Any]) -> dict[str, Any]:
     """Return eight components one after the other: each serves its own of the workload's eight disks."""
-    return {"kind": "concat", "members": [{"count": DISKS, **member}]}
+    return {"kind": "concat", "members": [{"count": COUNT, **member}]}
 
 
 def _large_disk() -> dict[str, Any]:
     """Return eight disks in one: eight times the surfaces, all else as it was."""
-    given = DiskDrive(DISK).parameters
-    larger = {key: DISKS * given[key] for key in ("surfaces", "capacity_blocks")}
-    return {"device": {"name": DISK, **larger}}
+    given = DiskDrive(DISK["name"]).parameters
+    larger = {key: COUNT * given[key] for key in ("surfaces", "capacity_blocks")}
+    return {"device": {**DISK, **larger}}
 
 
 def arrangement(name: str, seed: int = 1) -> dict[str, Any]:
@@ -72,7 +73,7 @@ def arrangement(name: str, seed: int = 1) -> dict[str, Any]:
     elif name == "one large disk":
         system = _large_disk()
     elif name.startswith("one cache"):
-        system = _cached(_large_disk(), segment_bytes)
+        system = _cached(_large_disk()["device"], segment_bytes)
     else:
         system = _eight({"system": _cached(DISK, segment_bytes)})
     return {"workload": "cello-like", "system": system, "seed": seed}
@@ -95,12 +96,25 @@ def _days(study: Study) -> range:
     return range(1, study.requests(5, 3) + 1)
 
 
+#: Cause of claims on caches.
+SEGMENTS = (
+    "The size of segments decides how long a miss takes and how much of what follows it brings along. The paper names "
+    "no size; 64 KiB is the default of the component."
+)
+
+
 @experiment("schlosser2000.mems-cache")
 def mems_cache(study: Study) -> Finding:
     """Responses of a disk alone and behind a cache, and of the paper's other arrangements."""
     rows = _rows(study)
     disk, cached = rows["disk"], rows["disk with cache"]
     ratios = [before / after for before, after in zip(disk["days"], cached["days"], strict=True)]
+
+    def small_segments() -> tuple[Probe, ...]:
+        small = rows["disk with cache, 8 KiB segments"]["days"]
+        gains = [before / after for before, after in zip(disk["days"], small, strict=True)]
+        return (Probe("segments of 8 KiB, the size of most requests", sum(gains) / len(gains)),)
+
     how = (
         f"Stand-in cello-like, {len(disk['days'])} days (seeds) of 466,560 requests over eight atlas10k, each behind a "
         "caching disk of 2.5 GB of a g2-paper, empty at first; segments of 64 KiB and all else as the component comes, "
@@ -117,6 +131,8 @@ def mems_cache(study: Study) -> Finding:
         scenarios=tuple(arrangement(name) for name in OWN),
         curve=tuple({key: value for key, value in row.items() if key != "days"} for row in rows.values()),
         shape_holds=cached["ours, ms"] < disk["ours, ms"],
+        cause=SEGMENTS,
+        probes=study.probes(small_segments),
     )
 
 
@@ -150,7 +166,7 @@ def cache_with(study: Study) -> Finding:
     return _of(
         study,
         "disk with cache",
-        cause="Reads that miss wait for a whole segment of 64 KiB. The paper does not name a size.",
+        cause=SEGMENTS,
         probes=study.probes(lambda: (Probe("segments of 8 KiB, the size of most requests", rows[small]["ours, ms"]),)),
         shape_holds=_rising(rows, "MEMS alone", "disk with cache", "disk"),
     )
@@ -195,8 +211,7 @@ def cache_shared(study: Study) -> Finding:
     return _of(
         study,
         "one cache for all",
-        cause="One disk has to move the segments of eight, and with 64 KiB each that keeps it busy. The paper names "
-        "neither their size nor what its larger disk is.",
+        cause=f"One disk moves the segments of eight. {SEGMENTS}",
         probes=study.probes(lambda: (Probe("segments of 8 KiB, the size of most requests", rows[small]["ours, ms"]),)),
         shape_holds=_rising(rows, "disk with cache", "one cache for all", "disk"),
     )

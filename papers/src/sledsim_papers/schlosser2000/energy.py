@@ -10,7 +10,7 @@ from typing import Any
 
 from sledsim.devices import DiskDrive
 from sledsim_papers.harness.finding import Finding, Probe
-from sledsim_papers.harness.registry import computed, experiment
+from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
 
 __all__ = [
@@ -263,22 +263,20 @@ def energy_active_share(study: Study) -> Finding:
     )
 
 
-@computed("schlosser2000.energy-times")
-def energy_times() -> Finding:
-    """Time of the MEMS device's modes, as printed, over that of the disk's."""
+@experiment("schlosser2000.energy-netscape-standby-share")
+def energy_netscape_standby_share(study: Study) -> Finding:
+    """Joules saved under Netscape other than in accessing data over all that are saved."""
+    application = APPLICATIONS["netscape"]
+    found = spent(study, application)
 
-    def ratio(application: Application, startup_w: float = ACCESS_W) -> float:
-        mems_s = application.mems_active_j / ACCESS_W + application.mems_startup_j / startup_w
-        return (mems_s + application.mems_inactive_j / INACTIVE_W) / run_s(application)
+    def share(mems_j: float) -> float:
+        return 1 - (application.disk_active_j - application.mems_active_j) / (application.disk_j - mems_j)
 
-    at_sled = tuple(ratio(each, SLED_W) for each in APPLICATIONS.values())
     return Finding(
-        tuple(map(ratio, APPLICATIONS.values())),
-        "Each energy of Table 4 over the power of its mode: travelstar's for the disk, 1.1 W accessing and starting "
-        "and 50 mW inactive for the MEMS device.",
-        decimals=2,
-        cause="The MEMS column of Netscape is of a run several times as long as that of the disk: a slip of the paper.",
-        probes=(Probe("start-ups at the power of the sled alone, 0.1 W", at_sled),),
+        share(found.mems_j),
+        "As energy-netscape: 1 less the joules saved in accessing data over all joules saved. With the printed total "
+        f"of the MEMS device {share(application.mems_j):.3f}.",
+        scenarios=(found.scenario,),
     )
 
 

@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sledsim.devices import DiskDrive, MemsStorage
-from sledsim_papers.harness.claim import claims, figures_of
 from sledsim_papers.harness.finding import Finding, Probe
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
 from sledsim_papers.schlosser2000 import (  # noqa: F401
     application_claims,
     cache,
-    contradictions,
     energy,
     tradeoffs,
 )
-from sledsim_papers.schlosser2000.microbenchmark import NO_BUFFER, microbenchmark
+from sledsim_papers.schlosser2000.devices import DISKS, NO_BUFFER
+from sledsim_papers.schlosser2000.microbenchmark import microbenchmark
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,23 +30,24 @@ GENERATIONS = ("g1", "g2", "g3")
 SLOWLY = 1e-3
 
 
-def settling(study: Study, generation: str) -> tuple[str, float]:
-    """Return the catalogue's device whose resonant frequency gives the settling time of Table 2, and that time.
+#: Resonant frequency of DiskSim's parameter files of the first two generations, Hz.
+DISKSIM_HZ = 739.0
 
-    The first two generations take the 739 Hz of DiskSim's sets: the 729 Hz printed do not fit the times printed.
-    """
-    device = "g3-paper" if generation == "g3" else generation
-    return device, study.sled(device).settle_ms
+
+def settling(study: Study, generation: str) -> float:
+    """Return the settling time of a generation by the constants and the frequency of Table 2, ms."""
+    return study.sled(f"{generation}-paper").settle_ms
 
 
 def _settle(generation: str, study: Study) -> Finding:
-    device, settle_ms = settling(study, generation)
-    rows = [
-        {"device": each.name, "resonance, Hz": each.parameters["resonance_hz"], "settling, ms": each.settle_ms}
-        for each in map(study.sled, dict.fromkeys([device, f"{generation}-paper"]))
-    ]
-    how = f"Constants over 2 pi times the resonant frequency; {device}, beside it the frequency that the paper prints."
-    return Finding(settle_ms, how, decimals=4, curve=tuple(rows))
+    sled = study.sled(f"{generation}-paper")
+    hz = sled.parameters["resonance_hz"]
+    probes: tuple[Probe, ...] = ()
+    if generation != "g3":
+        other = study.sled(f"{generation}-paper", resonance_hz=DISKSIM_HZ).settle_ms
+        probes = (Probe(f"{DISKSIM_HZ:.0f} Hz, of DiskSim's parameter file", other),)
+    how = f"{generation}-paper: constants over 2π times the printed frequency of {hz:.0f} Hz."
+    return Finding(sled.settle_ms, how, decimals=4, probes=probes)
 
 
 def _bandwidth(generation: str, study: Study) -> Finding:
@@ -174,7 +174,7 @@ def rewrite_disk(study: Study) -> Finding:
     """Time from the end of writing a sector until the head is over it again."""
     import numpy as np
 
-    drive = study.disk("atlas10k", **NO_BUFFER)
+    drive = study.disk(**DISKS["atlas10k"], **NO_BUFFER)
     places = np.arange(100, dtype=np.uint64) * np.uint64(drive.capacity_blocks) // np.uint64(100)
     served = drive.serve(np.repeat(places, 2), 1, read=False)
     end_ns, transfer_ns = served["end_ns"].astype(np.float64), served["transfer_ns"].astype(np.float64)
@@ -221,8 +221,16 @@ def power_limited_bandwidth(study: Study) -> Finding:
     )
 
 
-def _seeks_ms(drive: DiskDrive) -> tuple[float, float, float, float]:
-    """Return the mean of seeks over all pairs of cylinders and the full stroke, of reads and of writes."""
+def _seeks_ms(drive: DiskDrive, longest: int | None = None) -> tuple[float, float, float, float]:
+    """Return the mean of seeks over all pairs of cylinders and the longest seek, of reads and of writes, ms.
+
+    Parameters
+    ----------
+    drive
+        The disk.
+    longest
+        Distance of the longest seek, cylinders; the whole stroke if not given.
+    """
     cylinders = drive.cylinders
     distance = np.arange(1, cylinders)
     pairs = 2 * (cylinders - distance) / (cylinders * (cylinders - 1))
@@ -231,28 +239,21 @@ def _seeks_ms(drive: DiskDrive) -> tuple[float, float, float, float]:
         return float((times * pairs).sum())
 
     curves = [drive.seek_ms(distance, read=read) for read in (True, False)]
-    return mean(curves[0]), mean(curves[1]), float(curves[0][-1]), float(curves[1][-1])
+    last = (longest or cylinders - 1) - 1
+    return mean(curves[0]), mean(curves[1]), float(curves[0][last]), float(curves[1][last])
 
 
 @experiment("schlosser2000.atlas-seek")
 def atlas_seek(study: Study) -> Finding:
     """Seeks of the Atlas 10K."""
-    drive = study.disk("atlas10k")
-    ours = _seeks_ms(drive)
-    # The last but a thirtieth of the stroke, which a run of random requests hardly ever crosses.
-    nearly = [
-        float(drive.seek_ms([drive.cylinders * 29 // 30], read=read)[0])
-        for read in (True, False)
-    ]  # fmt: skip
-    _, _, printed_ms, _ = figures_of(claims()["schlosser2000.atlas-seek"].published) or ()
-    longer_ms = ours[2] - float(printed_ms)
+    drive = study.disk(**DISKS["atlas10k"])
+    measured = int(drive.parameters["seek"]["points"][-1][0])
     return Finding(
-        ours,
-        "atlas10k, DiskSim's parameters of the drive: mean over all pairs of cylinders, and the whole stroke.",
+        _seeks_ms(drive, measured),
+        "atlas10k, DiskSim's parameters of the drive: mean over all pairs of cylinders, and the last point of the "
+        f"measured curve, {measured:,} of {drive.cylinders:,} cylinders.",
         decimals=2,
-        cause=f"DiskSim's curve for this drive was measured on one, and its whole stroke takes {longer_ms:.2f} ms "
-        "longer than the table's; the means agree.",
-        probes=(Probe("the whole stroke less a thirtieth of it", (ours[0], ours[1], nearly[0], nearly[1])),),
+        probes=(Probe("the whole stroke, extrapolated", _seeks_ms(drive)),),
     )
 
 
@@ -260,7 +261,7 @@ def atlas_seek(study: Study) -> Finding:
 def superdisk_seek(study: Study) -> Finding:
     """Seeks of the SuperDisk."""
     how = "superdisk: mean over all pairs of cylinders, and the whole stroke, of the curve that was made to have them."
-    return Finding(_seeks_ms(study.disk("superdisk")), how, decimals=2)
+    return Finding(_seeks_ms(study.disk(**DISKS["superdisk"])), how, decimals=2)
 
 
 @experiment("schlosser2000.atlas-latency", "atlas10k")
@@ -269,22 +270,21 @@ def latency(study: Study, name: str) -> Finding:
     """Rotational latency of a disk."""
     off, on = (microbenchmark(name, **changes) for changes in (NO_BUFFER, {}))
     without, with_buffer = study.runs([off, on])
-    half_ms = study.disk(name).rotation_ms / 2
+    half_ms = study.disk(**DISKS[name]).rotation_ms / 2
     return Finding(
         float(without["rotation"]["mean_ms"]),
         f"{name}, the 10,000 random requests of section 4.1, buffer off: mean wait for the sector; half a turn is "
         f"{half_ms:.3f} ms.",
         decimals=2,
         scenarios=(off,),
-        cause="A head that comes to its track at any time waits for half a turn on average. What is less than that in "
-        "the table the paper does not say; with the buffer on, which takes the writes, the mean over all requests is "
-        "less.",
+        cause="A head that arrives at a random time waits for half a turn on average; the printed figure is shorter. "
+        "With the drive's buffer on, which takes the writes, the mean over all requests is shorter too.",
         probes=(Probe("the drive's buffer on", float(with_buffer["rotation"]["mean_ms"])),),
     )
 
 
 def _disk_bandwidth(study: Study, name: str, **more: Any) -> Finding:
-    zones = study.disk(name).zones()
+    zones = study.disk(**DISKS[name]).zones()
     streaming, medium = float(zones["streaming_mb_s"].max()), float(zones["media_mb_s"].max())
     how = (
         f"{name}: a long read of the outermost zone, head and cylinder switches counted; {medium:.1f} MB/s pass under "
@@ -297,34 +297,26 @@ def _disk_bandwidth(study: Study, name: str, **more: Any) -> Finding:
 def atlas_bandwidth(study: Study) -> Finding:
     """Streaming of the Atlas 10K."""
     cause = (
-        "The printed figure lies between the two: DiskSim's skews of the drive cost a sixth of what passes under a "
-        "head."
+        "The printed figure is between the two: the skews of DiskSim's parameter file cost a sixth of the media rate."
     )
     return _disk_bandwidth(study, "atlas10k", cause=cause)
 
 
 @experiment("schlosser2000.superdisk-bandwidth")
 def superdisk_bandwidth(study: Study) -> Finding:
-    """Find what passes under a head of the SuperDisk."""
-    zones = study.disk("superdisk").zones()
-    how = (
-        "superdisk: what passes under a head in the outermost zone, whose tracks were made so; a long read of it, "
-        f"switches counted, has {float(zones['streaming_mb_s'].max()):.1f} MB/s."
-    )
-    return Finding(float(zones["media_mb_s"].max()), how, decimals=1)
+    """Streaming of the SuperDisk."""
+    cause = "The model's tracks are made so that 125 MB/s pass under a head; a long read also has switches."
+    return _disk_bandwidth(study, "superdisk", cause=cause)
 
 
 @experiment("schlosser2000.disk-zone-bandwidth")
 def disk_zone_bandwidth(study: Study) -> Finding:
     """Outermost and innermost zones of the Atlas 10K."""
-    mb_s = study.disk("atlas10k").zones()["streaming_mb_s"]
+    mb_s = study.disk(**DISKS["atlas10k"]).zones()["streaming_mb_s"]
     outer, inner = float(mb_s.max()), float(mb_s.min())
     return Finding(
-        1 - inner / outer,
-        f"atlas10k: long reads of the outermost and of the innermost zone, {outer:.1f} and {inner:.1f} MB/s; the share "
-        "of the larger.",
-        cause="The share depends on which of the two it is of, and about 40 % is said of disks in general.",
-        probes=(Probe("the difference as a share of the smaller", outer / inner - 1),),
+        outer / inner,
+        f"atlas10k: long reads of the outermost and of the innermost zone, {outer:.1f} and {inner:.1f} MB/s.",
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from sledsim.devices import DiskDrive, MemsStorage
+from sledsim.devices import MemsStorage
 from sledsim.show import COLOURS, Table, altair_library, number, values
 from sledsim_papers.harness.charts import beside, stated
 from sledsim_papers.harness.claim import claims, figures_of
@@ -12,9 +12,10 @@ from sledsim_papers.harness.registry import Drawn, picture, sketch
 from sledsim_papers.harness.study import Study
 from sledsim_papers.schlosser2000.application_claims import MACHINE, OURS
 from sledsim_papers.schlosser2000.applications import Runs, whence
+from sledsim_papers.schlosser2000.devices import DISKS, NO_BUFFER
 from sledsim_papers.schlosser2000.energy import APPLICATIONS, spent, travelstar
 from sledsim_papers.schlosser2000.experiments import GENERATIONS, reversals_ms, settling
-from sledsim_papers.schlosser2000.microbenchmark import NO_BUFFER, SLEDS, microbenchmark, variation
+from sledsim_papers.schlosser2000.microbenchmark import SLEDS, microbenchmark, variation
 
 __all__: list[str] = []
 
@@ -183,7 +184,7 @@ def table_2(study: Study) -> Drawn:
     devices = [MemsStorage(f"{name}-paper") for name in GENERATIONS]
     computed = {
         "access speed (mm/s)": ([1e3 * each.access_speed_m_s for each in devices], (20, 35, 50)),
-        "settling along X (ms)": ([settling(study, name)[1] for name in GENERATIONS], (0.431, 0.215, 0.158)),
+        "settling along X (ms)": ([settling(study, name) for name in GENERATIONS], (0.431, 0.215, 0.158)),
         "maximum throughput (MB/s)": ([each.peak_bandwidth_mb_s for each in devices], (25.6, 89.6, 320)),
         "capacity of a sled (GB)": ([each.raw_capacity_bytes * 1e-9 for each in devices], (2.56, 4.00, 7.11)),
     }
@@ -193,8 +194,8 @@ def table_2(study: Study) -> Drawn:
     ]
     rows += [[label, *_pairs([f"{each:.4g}" for each in ours], printed)] for label, (ours, printed) in computed.items()]
     how = (
-        "g1-paper, g2-paper, g3-paper; servo bits count as data. The settling times printed take the 739 Hz "
-        "of g1 and g2. The access speeds printed in mm/s are those of 50 nm wide bits throughout."
+        "g1-paper, g2-paper, g3-paper; servo bits count as data. The printed settling times of G1 and G2 fit 739 Hz. "
+        "The printed access speeds in mm/s are those of 50 nm wide bits throughout."
     )
     return Drawn(Table(["", *(f"{name} ({who})" for name in GENERATIONS for who in ("ours", "paper"))], rows), how)
 
@@ -213,7 +214,7 @@ def _pairs(ours: Sequence[str], printed: Sequence[Any]) -> list[str]:
 def table_3(study: Study) -> Drawn:
     """Set the catalogue's disks beside what is printed of them."""
     names = ("atlas10k", "superdisk")
-    disks = [DiskDrive(name) for name in names]
+    disks = [study.disk(**DISKS[name]) for name in names]
     scenarios = [microbenchmark(name, **changes) for changes in ({}, NO_BUFFER) for name in names]
     runs = study.runs(scenarios)
     on, off = runs[:2], runs[2:]

@@ -4,39 +4,39 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from sledsim.runs import Result, batched_interval
-from sledsim_papers.harness.finding import Finding, Probe, order
+from sledsim_papers.harness.finding import Finding, Probe, order, trend
 from sledsim_papers.harness.intervals import of_mean, of_ratio
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
+from sledsim_papers.schlosser2000.devices import DISKS, NO_BUFFER
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["DISKS", "NO_BUFFER", "SLEDS", "microbenchmark", "variation"]
+__all__ = ["DISKSIM_OVERHEAD_MS", "SLEDS", "microbenchmark", "variation"]
 
 #: The generations as the paper prints them, by their names; it names no command overhead, so they have none.
 SLEDS = {"g1": "g1-paper", "g2": "g2-paper", "g3": "g3-paper"}
-DISKS = ("superdisk", "atlas10k")
 
 #: Command overheads of DiskSim's parameter files for the three, ms.
 DISKSIM_OVERHEAD_MS = {"g1": 0.3, "g2": 0.2, "g3": 0.1}
 
-#: Values that switch a drive's buffer off.
-NO_BUFFER: dict[str, Any] = {"buffer_caching": False, "read_ahead": "none", "fast_write": "none"}
+#: Size of a request: section 4.1 speaks of reaching a block.
+BLOCK_BYTES = 512
 
-RUN = "10,000 random requests of 4 KB, two thirds reads, Poisson 20/s"
+RUN = "10,000 random requests of one block, two thirds reads, Poisson 20/s"
 
 
-def microbenchmark(device: str, size_bytes: int = 4096, **changes: Any) -> dict[str, Any]:
+def microbenchmark(device: str, size_bytes: int = BLOCK_BYTES, **changes: Any) -> dict[str, Any]:
     """Return the scenario of section 4.1: 10,000 random requests, two thirds of them reads, 20 a second.
 
     Parameters
     ----------
     device
-        Entry of the catalogue.
+        A disk of :data:`~sledsim_papers.schlosser2000.devices.DISKS`, or an entry of the catalogue.
     size_bytes
-        Of each request; the paper names none.
+        Size of each request.
     **changes
         Values that replace those of the device.
     """
@@ -46,7 +46,7 @@ def microbenchmark(device: str, size_bytes: int = 4096, **changes: Any) -> dict[
             "size_bytes": {"kind": "fixed", "value": size_bytes},
             "read_fraction": 0.6667,
         },
-        "system": {"device": {"name": device, **changes}},
+        "system": {"device": {**DISKS.get(device, {"name": device}), **changes}},
         "run": {"requests": 10_000},
     }
 
@@ -85,12 +85,11 @@ def mems_cov(study: Study) -> Finding:
         f"{', '.join(SLEDS.values())}: {RUN}; responses, without command overhead.",
         intervals=intervals,
         scenarios=tuple(microbenchmark(name) for name in SLEDS.values()),
-        cause="The size of requests is not stated, and it decides how often the sled turns between rows within an "
-        "access, which differs from one to the next: it never does for a single sector, which varies least, and most "
-        "often for 16 KB on G1. Command overhead, which the paper does not name, makes the variation less.",
+        cause="The size of requests decides how often the sled turns between rows within an access. It never does for "
+        "a single block, so that accesses vary least. Command overhead makes the variation less.",
         probes=study.probes(
             lambda: (
-                Probe("requests of 512 B", tuple(map(variation, _on_sleds(study, size_bytes=512).values()))),
+                Probe("requests of 4 KB", tuple(map(variation, _on_sleds(study, size_bytes=4096).values()))),
                 Probe("requests of 16 KB", tuple(map(variation, _on_sleds(study, size_bytes=16384).values()))),
                 Probe("DiskSim's command overheads", tuple(map(variation, _with_overhead(study).values()))),
             )
@@ -98,38 +97,42 @@ def mems_cov(study: Study) -> Finding:
     )
 
 
-def _one_at_a_time(device: str, size_bytes: int = 4096, **changes: Any) -> dict[str, Any]:
+def _one_at_a_time(device: str, size_bytes: int = BLOCK_BYTES, **changes: Any) -> dict[str, Any]:
     """Return random requests, two thirds of them reads, one at a time."""
     alone = microbenchmark(device, size_bytes, **changes)
     return {**alone, "workload": {**alone["workload"], "arrival": {"kind": "closed", "outstanding": 1}}}
 
 
+#: Columns of the table of accesses.
+ONE_BLOCK, LARGER, OVERHEAD = "one block, ms", "4 KB, ms", "one block and DiskSim's command overhead, ms"
+
+
 def _accesses(study: Study) -> tuple[dict[str, Result], tuple[dict[str, Any], ...]]:
-    """Return runs of accesses one at a time, and rows with what else may be meant."""
+    """Return runs of accesses one at a time, and rows with 4 KB and with command overhead."""
     keys = list(SLEDS)
     scenarios = [_one_at_a_time(SLEDS[key]) for key in keys]
-    others = [_one_at_a_time(SLEDS[key], 512) for key in keys]
+    others = [_one_at_a_time(SLEDS[key], 4096) for key in keys]
     others += [_one_at_a_time(SLEDS[key], overhead_ms=DISKSIM_OVERHEAD_MS[key]) for key in keys]
     runs = study.runs([*scenarios, *others])
-    whole, sector, over = (dict(zip(keys, runs[place : place + 3], strict=True)) for place in (0, 3, 6))
+    block, larger, over = (dict(zip(keys, runs[place : place + 3], strict=True)) for place in (0, 3, 6))
     rows = tuple(
         {
             "device": SLEDS[key],
-            "4 KB, ms": whole[key].response.mean_ms,
-            "512 B, ms": sector[key].response.mean_ms,
-            "4 KB and DiskSim's command overhead, ms": over[key].response.mean_ms,
+            ONE_BLOCK: block[key].response.mean_ms,
+            LARGER: larger[key].response.mean_ms,
+            OVERHEAD: over[key].response.mean_ms,
         }
         for key in keys
     )
-    return whole, rows
+    return block, rows
 
 
 ONE_AT_A_TIME = (
-    "10,000 random requests of 4 KB, two thirds reads, one at a time, without command overhead: mean response."
+    "10,000 random requests of one block, two thirds reads, one at a time, without command overhead: mean response."
 )
 ACCESS_CAUSE = (
-    "Which access is meant is not said. Command overhead, which the paper does not name but its simulator has, would "
-    f"add {DISKSIM_OVERHEAD_MS['g3']} ms for G3 and {DISKSIM_OVERHEAD_MS['g1']} ms for G1; a single sector takes less."
+    "The paper does not say of which size its accesses are. Command overhead, which it does not name but its simulator "
+    f"has, adds {DISKSIM_OVERHEAD_MS['g3']} ms for G3 and {DISKSIM_OVERHEAD_MS['g1']} ms for G1; 4 KB take longer."
 )
 
 
@@ -144,15 +147,15 @@ def access_times(study: Study, *keys: str) -> Finding:
         return tuple(float(by_device[SLEDS[key]][name]) for key in keys)
 
     return Finding(
-        column("4 KB, ms"),
+        column(ONE_BLOCK),
         f"{', '.join(SLEDS[key] for key in keys)}: {ONE_AT_A_TIME}",
         intervals=tuple(each for key in keys for each in of_mean(runs[key].response)),
         curve=rows,
         scenarios=tuple(_one_at_a_time(SLEDS[key]) for key in keys),
         cause=ACCESS_CAUSE,
         probes=(
-            Probe("a single sector", column("512 B, ms")),
-            Probe("DiskSim's command overheads", column("4 KB and DiskSim's command overhead, ms")),
+            Probe("requests of 4 KB", column(LARGER)),
+            Probe("DiskSim's command overheads", column(OVERHEAD)),
         ),
     )
 
@@ -181,15 +184,49 @@ def four_sleds(study: Study) -> Finding:
 
     return Finding(
         over_one(four),
-        f"{SLEDS['g2']}, 64 random requests of 4 KB outstanding, 50,000 in all, striped over the sleds in units of a "
-        f"track, {TRACK_BLOCKS} blocks; in units of {SMALL_STRIPE_BLOCKS} blocks {over_one(smaller):.2f}. With a "
+        f"{SLEDS['g2']}, 64 random requests of one block outstanding, 50,000 in all, striped over the sleds in units "
+        f"of a track, {TRACK_BLOCKS} blocks; in units of {SMALL_STRIPE_BLOCKS} blocks {over_one(smaller):.2f}. With a "
         f"quarter of the LBN space on each sled: {over_one(split):.2f}.",
         decimals=2,
         # With as many requests outstanding all the time, the mean response is 64 over the throughput.
         intervals=of_ratio(one.response, four.response),
         scenarios=tuple(scenarios[:2]),
-        cause="A request that goes on beyond the end of a stripe unit takes two sleds.",
+        cause="Random requests are not spread evenly over the sleds at any moment, so that sometimes one is idle.",
         probes=(Probe("a quarter of the LBN space on each sled", over_one(split)),),
+    )
+
+
+#: Stripe units, blocks, and numbers of outstanding requests. Half of the requests are longer than the smallest units.
+UNITS_BLOCKS, OUTSTANDING = (8, 16, 32, 64, 128, 256, 512), (1, 2, 4, 8, 16, 32)
+
+
+@experiment("schlosser2000.sleds-stripe-unit")
+def sleds_stripe_unit(study: Study) -> Finding:
+    """Best stripe unit of four sleds by the number of outstanding requests."""
+
+    def on_four(unit: int, outstanding: int) -> dict[str, Any]:
+        laid: dict[str, Any] = {"sleds": 4, "sled_layout": "striped", "stripe_blocks": unit}
+        alone = microbenchmark(SLEDS["g2"], **laid)
+        arrival = {"kind": "closed", "outstanding": outstanding}
+        size = {"kind": "exponential", "mean": 65536}
+        workload = {**alone["workload"], "arrival": arrival, "size_bytes": size}
+        return {**alone, "workload": workload, "run": {"requests": study.requests(50_000, 10_000)}}
+
+    cases = [(unit, outstanding) for outstanding in OUTSTANDING for unit in UNITS_BLOCKS]
+    runs = dict(zip(cases, study.runs([on_four(*each) for each in cases]), strict=True))
+    rates = {case: float(run.throughput.requests_per_s) for case, run in runs.items()}
+    best = [max(UNITS_BLOCKS, key=lambda unit: rates[unit, outstanding]) for outstanding in OUTSTANDING]
+    return Finding(
+        trend(best),
+        f"{SLEDS['g2']} with 4 sleds, random requests of 64 KB on average, exponential; units of "
+        f"{', '.join(map(str, UNITS_BLOCKS))} blocks. Best units with {', '.join(map(str, OUTSTANDING))} requests "
+        f"outstanding: {', '.join(map(str, best))} blocks.",
+        curve=tuple(
+            {"outstanding": outstanding, **{f"{unit} blocks, 1/s": rates[unit, outstanding] for unit in UNITS_BLOCKS}}
+            for outstanding in OUTSTANDING
+        ),
+        scenarios=(on_four(best[0], OUTSTANDING[0]), on_four(best[-1], OUTSTANDING[-1])),
+        cause="A small unit spreads a request over more sleds, which pays as long as the others would be idle.",
     )
 
 

@@ -11,7 +11,7 @@ from sledsim.studies.sled_design import figures_of
 from sledsim_papers.harness.averaging import SEEDS, SEEDS_SAID
 from sledsim_papers.harness.claim import claims
 from sledsim_papers.harness.finding import COMPUTED, Finding, Probe, trend
-from sledsim_papers.harness.motion import TIME_OPTIMAL
+from sledsim_papers.harness.motion import DECOMPOSED
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
 
@@ -212,18 +212,13 @@ _trend(
     "spring-bandwidth",
     SPRINGS,
     "MB/s",
-    f"{LONG_READ}, springs of 0 to 75 % of the force",
+    f"{LONG_READ}, springs of 0 to 75 % of the force, time-optimal motion",
     lambda study, factor: _streaming_mb_s(study, spring_factor=factor),
-    cause="A row is entered before its servo burst, so that the sled turns, passes over the burst that it has left, "
-    "and turns again. At that last reversal DiskSim has the springs act with the sign that they have before a move, so "
-    "that near the edge the turnaround takes some five times as long as it would. Where there is no burst to go back "
-    "over, and with time-optimal motion, the springs help, as the paper says.",
     changed={
-        "a device without servo bursts": lambda study, factor: _streaming_mb_s(
-            study, spring_factor=factor, servo_bits=0
-        ),
-        "time-optimal motion": lambda study, factor: _streaming_mb_s(
-            study, spring_factor=factor, seek_model=TIME_OPTIMAL
+        f"{DECOMPOSED} motion, that of DiskSim, whose springs act with the wrong sign at the last reversal before a "
+        "row": lambda study, factor: _streaming_mb_s(study, spring_factor=factor, seek_model=DECOMPOSED),
+        f"{DECOMPOSED} motion and a device without servo bursts": lambda study, factor: _streaming_mb_s(
+            study, spring_factor=factor, servo_bits=0, seek_model=DECOMPOSED
         ),
     },
 )
@@ -430,6 +425,38 @@ def drawn(study: Study, claim: str) -> Finding:
 
 for _claim in TRENDS:
     experiment(f"schlosser2000.{_claim}", _claim)(drawn)
+
+
+#: Forces of the actuator, mN, thicknesses of the sled, µm, falling, and gaps between fingers, µm.
+LIMITS: dict[str, tuple[float, ...]] = {
+    "actuator_mn": FORCES_MN,
+    "sled_thickness_um": (500.0, 300.0, 200.0, 100.0),
+    "finger_gap_um": (1.0, 5.0, 10.0, 50.0),
+}
+
+
+@experiment("schlosser2000.velocity-limit")
+def velocity_limit(study: Study) -> Finding:
+    """Velocity from which the actuator stops the sled within the gap between its fingers."""
+
+    def limit_mm_s(key: str, value: float) -> float:
+        drawing = study.drawing(DRAWING, {key: value})
+        gap_m = float(drawing.finger_gap_um) * 1e-6
+        return 1e3 * float((2 * figures_of(drawing)["acceleration_m_s2"].value * gap_m) ** 0.5)
+
+    found = {key: [limit_mm_s(key, value) for value in values] for key, values in LIMITS.items()}
+    signs = {key: trend(limits, COMPUTED) for key, limits in found.items()}
+    said = "; ".join(f"{key} {limits[0]:.1f} to {limits[-1]:.1f} mm/s" for key, limits in found.items())
+    return Finding(
+        signs["actuator_mn"] if len({*signs.values()}) == 1 else "?",
+        f"Drawing `{DRAWING}`: √(2 a d), with the acceleration a of the actuator and the gap d between fingers beyond "
+        f"the travel; more force, a thinner sled, a wider gap: {said}.",
+        curve=tuple(
+            {"key": key, "value": value, "limit, mm/s": limit}
+            for key, values in LIMITS.items()
+            for value, limit in zip(values, found[key], strict=True)
+        ),
+    )
 
 
 #: Tips that failed, one after the other, and the spare tips there are for them: a track's.

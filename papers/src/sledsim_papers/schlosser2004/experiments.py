@@ -1,5 +1,6 @@
 """Schlosser and Ganger 2004: G2, the disk made to match it, seeks over the plane, and schedulers."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sledsim.devices import MemsStorage
@@ -7,15 +8,15 @@ from sledsim.runs import Result
 from sledsim_papers.harness.claim import claims
 from sledsim_papers.harness.finding import Finding, Probe, order
 from sledsim_papers.harness.intervals import of_mean, of_ratio
-from sledsim_papers.harness.motion import TIME_OPTIMAL
+from sledsim_papers.harness.motion import DECOMPOSED
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
 from sledsim_papers.schlosser2000.experiments import reversals_ms
 
 # Importing these modules registers their experiments and pictures.
-from sledsim_papers.schlosser2004 import bricks, contract, contradictions, tables  # noqa: F401
+from sledsim_papers.schlosser2004 import bricks, contract, tables  # noqa: F401
 from sledsim_papers.schlosser2004.array import DISKSIM_OVERHEAD_MS, G2, MATCHED_OVERHEAD_MS, UBERDISK
-from sledsim_papers.schlosser2004.contract import accesses, scan_s
+from sledsim_papers.schlosser2004.contract import accesses
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,26 +50,25 @@ def g2_capacity(study: Study) -> Finding:
     return Finding(device.capacity_bytes * 1e-9, how)
 
 
-#: Why turnarounds are longer than in the paper.
-BACK_OVER = (
-    "The sled turns, passes over the servo burst that it has left, and turns again before the row. At that last "
-    "reversal DiskSim has the springs act with the sign that they have before a move, so that near the edge the "
-    "turnaround takes some five times as long as it would."
+#: Probe of claims on springs.
+DISKSIMS = (
+    f"{DECOMPOSED} motion, that of DiskSim, whose springs act with the wrong sign at the last reversal before a row"
 )
 
 
 @experiment("schlosser2004.g2-streaming")
 def g2_streaming(study: Study) -> Finding:
     """Sustained sequential bandwidth."""
-    how = "g2: 20 cylinders in the middle of the media, every turnaround and servo burst counted."
+    how = "g2: 20 cylinders in the middle of the media, every turnaround and servo burst counted; time-optimal motion."
+    free = study.sled("g2", spring_factor=0.0, seek_model=DECOMPOSED)
     return Finding(
         study.sled("g2").streaming_bandwidth_mb_s,
         how,
         decimals=2,
-        cause=f"{BACK_OVER} The media pass at the rate of the tips either way.",
+        cause="The printed figure lies between a sled whose springs help it to turn and one without springs.",
         probes=(
-            Probe("no springs", study.sled("g2", spring_factor=0.0).streaming_bandwidth_mb_s),
-            Probe("time-optimal motion", study.sled("g2", seek_model=TIME_OPTIMAL).streaming_bandwidth_mb_s),
+            Probe(DISKSIMS, study.sled("g2", seek_model=DECOMPOSED).streaming_bandwidth_mb_s),
+            Probe(f"{DECOMPOSED} motion, no springs", free.streaming_bandwidth_mb_s),
         ),
     )
 
@@ -139,6 +139,26 @@ def uberdisk_access(study: Study) -> Finding:
     return Finding(
         float(run.service.mean_ms), how, intervals=of_mean(run.service), scenarios=(scenario,), curve=tuple(rows)
     )
+
+
+@experiment("schlosser2004.uberdisk-streaming")
+def uberdisk_streaming(study: Study) -> Finding:
+    """Streaming bandwidth of the Überdisk."""
+    disk, bus = study.disk("uberdisk"), accesses("uberdisk", 200, **LONG_READS)
+    over_bus = float(study.run(bus).bandwidth.mb_per_s)
+    return Finding(
+        over_bus,
+        "uberdisk: 200 sequential reads of 32 MB, one at a time. Its bus is set to the 100 MB/s of Table 2; "
+        f"{disk.streaming_bandwidth_mb_s:.0f} MB/s come from the media.",
+        decimals=1,
+        scenarios=(bus,),
+        cause="The geometry of Table 2 passes nearly five times the printed bandwidth.",
+        probes=(Probe("from the media, without the bus", disk.streaming_bandwidth_mb_s),),
+    )
+
+
+#: Long sequential reads.
+LONG_READS: dict[str, Any] = {"location": {"kind": "sequential"}, "size_bytes": {"kind": "fixed", "value": 1 << 25}}
 
 
 def plane(device: MemsStorage, points: int) -> "dict[str, NDArray[np.float64]]":
@@ -240,31 +260,26 @@ def spring_position_effect(study: Study) -> Finding:
 @experiment("schlosser2004.turnaround-under-tenth-ms")
 def turnaround_under_tenth_ms(study: Study) -> Finding:
     """Mean time until a row passed upwards may be passed downwards."""
-    sled = study.sled("g2")
-    times_ms = reversals_ms(sled)[1]
+
+    def mean_ms(*, servo: bool = True, **changes: Any) -> float:
+        return float(reversals_ms(study.sled("g2", **changes), servo=servo)[1].mean())
+
+    times_ms = reversals_ms(study.sled("g2"))[1]
     how = (
-        "g2: mean over rows left upwards until the servo burst above them is entered downwards; "
+        "g2: mean over rows left upwards until the servo burst above them is entered downwards; time-optimal motion; "
         f"{times_ms.min():.3f} to {times_ms.max():.3f} ms by row."
     )
     return Finding(
         float(times_ms.mean()),
         how,
         decimals=4,
-        cause=BACK_OVER,
+        cause="The sled turns, passes over the servo burst that it has left, and turns again before the row.",
         probes=(
-            Probe("the reversal alone", float(reversals_ms(sled, servo=False)[1].mean())),
-            Probe("no springs", float(reversals_ms(study.sled("g2", spring_factor=0.0))[1].mean())),
-            Probe("time-optimal motion", float(reversals_ms(study.sled("g2", seek_model=TIME_OPTIMAL))[1].mean())),
+            Probe(DISKSIMS, mean_ms(seek_model=DECOMPOSED)),
+            Probe(f"{DECOMPOSED} motion, the reversal alone", mean_ms(servo=False, seek_model=DECOMPOSED)),
+            Probe(f"{DECOMPOSED} motion, no springs", mean_ms(spring_factor=0.0, seek_model=DECOMPOSED)),
         ),
     )
-
-
-@experiment("schlosser2004.device-scan")
-def device_scan(study: Study) -> Finding:
-    """Time to read all of a Cheetah 73 over that to read all of G2."""
-    g2_s, cheetah_s = scan_s(study, "g2"), scan_s(study, "cheetah73")
-    how = f"Reads of 32 MB in order: all of cheetah73 in {cheetah_s:,.0f} s, all of g2 in {g2_s:.1f} s."
-    return Finding(cheetah_s / g2_s, how, decimals=1)
 
 
 def schedule(scheduler: str, rate_per_s: float, settle_constants: float) -> dict[str, Any]:
@@ -343,19 +358,34 @@ def _held(study: Study, scheduler: str, limit_ms: float) -> float:
 STEPS = 11
 
 
-@experiment("schlosser2004.sdf-tracks-sptf")
-def sdf_tracks_sptf(study: Study) -> Finding:
-    """Rates held without settling."""
+#: Schedulers whose rates are compared without settling.
+COMPARED = ("sptf", "sdf", "sstf_lbn", "clook")
+
+
+def _rates_held(study: Study) -> tuple[dict[str, float], str]:
+    """Return the highest rate that each scheduler holds without settling, 1/s, and how it was found."""
     light = study.run(schedule("fcfs", 1.0, 0.0), {"run.requests": 20_000})
     limit_ms = 2 * float(light.response.mean_ms)
-    names = ("sptf", "sdf", "sstf_lbn", "clook")
-    held = dict(zip(names, study.map(lambda name: _held(study, name, limit_ms), names), strict=True))
+    held = dict(zip(COMPARED, study.map(lambda name: _held(study, name, limit_ms), COMPARED), strict=True))
     said = ", ".join(f"{SCHEDULERS[name]} {rate:.0f}" for name, rate in held.items())
+    return held, (
+        f"g2 without settling, random reads of 8 KB: rates held at a mean response of {limit_ms:.3f} ms, twice that of "
+        f"FCFS under light load: {said} per second."
+    )
+
+
+def _rows_held(held: Mapping[str, float]) -> tuple[dict[str, Any], ...]:
+    return tuple({"scheduler": SCHEDULERS[name], "rate, 1/s": rate} for name, rate in held.items())
+
+
+@experiment("schlosser2004.sdf-tracks-sptf")
+def sdf_tracks_sptf(study: Study) -> Finding:
+    """Rate that SDF holds over that of SPTF."""
+    held, how = _rates_held(study)
     return Finding(
         held["sdf"] / held["sptf"],
-        f"g2 without settling, random reads of 8 KB: rates held at a mean response of {limit_ms:.3f} ms, twice that of "
-        f"FCFS under light load: {said} per second.",
-        curve=tuple({"scheduler": SCHEDULERS[name], "rate, 1/s": rate} for name, rate in held.items()),
+        how,
+        curve=_rows_held(held),
         scenarios=tuple(schedule(name, rate, 0.0) for name, rate in held.items()),
         cause="Shortest distance is not shortest time: a seek that has to turn round takes longer than its distance "
         "says, and so does a short one at the edge of the springs.",
@@ -363,4 +393,28 @@ def sdf_tracks_sptf(study: Study) -> Finding:
             Probe("SSTF in SDF's place", held["sstf_lbn"] / held["sptf"]),
             Probe("CLOOK in SDF's place", held["clook"] / held["sptf"]),
         ),
+    )
+
+
+@experiment("schlosser2004.sdf-lead-no-settle")
+def sdf_lead_no_settle(study: Study) -> Finding:
+    """Rate that SDF holds over that of the better of CLOOK and SSTF."""
+    held, how = _rates_held(study)
+    better = max(("sstf_lbn", "clook"), key=lambda name: held[name])
+    heaviest = HEAVY[0.0][-1]
+
+    def at_heaviest() -> tuple[Probe, ...]:
+        requests = {"run.requests": study.requests(250_000, 100_000)}
+        of_better, of_sdf = (study.run(schedule(name, heaviest, 0.0), requests) for name in (better, "sdf"))
+        change = f"mean response of {SCHEDULERS[better]} over that of SDF, both at {heaviest:.0f} requests/s"
+        return (Probe(change, float(of_better.response.mean_ms / of_sdf.response.mean_ms)),)
+
+    return Finding(
+        held["sdf"] / held[better],
+        how,
+        curve=_rows_held(held),
+        scenarios=tuple(schedule(name, held[name], 0.0) for name in ("sdf", better)),
+        cause="Responses rise steeply near saturation, so that a large difference between responses at one rate is a "
+        "small one between rates at one response.",
+        probes=study.probes(at_heaviest),
     )

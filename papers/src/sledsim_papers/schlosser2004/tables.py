@@ -142,10 +142,10 @@ def point_access_axes(study: Study) -> Finding:
 @picture("schlosser2004", "Figure 6", "Scans of a relation by rows and over tips: all attributes, and each by itself")
 def figure_6(study: Study) -> Drawn:
     """Bars of a scan of all attributes and of one of each, by layout."""
-    from sledsim.show import styled
+    from sledsim.show import apply_style
     from sledsim.studies.relations import scan_bars
 
     subtitle = f"{RELATION.records:,} records on g2; left all attributes at once, right each by itself"
     bars = scan_bars([*scans(study).values()], BARS)
-    chart = styled(bars, "Database table scan with different number of attributes", subtitle)
+    chart = apply_style(bars, "Database table scan with different number of attributes", subtitle)
     return Drawn(chart, f"{HOW_NORMAL} MEMStore: of every 71 tracks an attribute has as many as it has bytes.")

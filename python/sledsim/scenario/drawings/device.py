@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from sledsim._core import Fault, ScenarioError, error_of
-from sledsim.scenario.drawings.drawing import DRAWINGS, Drawing, drawing_named, read_drawing, unknown_drawing
+from sledsim.scenario.drawings.drawing import DRAWINGS, PLAUSIBLE, Drawing, drawing_named, read_drawing, unknown_drawing
 from sledsim.scenario.drawings.relations import TIPS_PER_BLOCK, Relations
+from sledsim.scenario.plausible import questions
 from sledsim.scenario.texts import is_document
 from sledsim.show.faults import missing_file, with_facts
 
@@ -14,6 +15,9 @@ __all__ = ["device_of", "device_values", "require_device", "tips_of"]
 
 #: What a device allows of its springs and its code.
 MOST_SPRING, MOST_BITS_PER_BYTE = 0.99, 64
+LEAST_ACCELERATION_M_S2, MOST_ACCELERATION_M_S2 = 0.1, 1e6
+#: Keys that decide the acceleration.
+CAUSES = ("sled_density_kg_m3", "sled_thickness_um", "die_area_mm2", "actuator_mn")
 #: What is less than this and not nothing: a product of a few such values would be nothing.
 LEAST = 1e-60
 
@@ -125,9 +129,20 @@ def require_device(of: Relations) -> None:
     if of.sled_side_m <= 0:
         says = f" = {drawing.frame_mm} leaves no sled: expected below {of.sled_side_m * 500 + drawing.frame_mm:.4g} mm"
         raise error_of(ScenarioError, [Fault("conflict", says, path="frame_mm")])
+    if not LEAST_ACCELERATION_M_S2 <= of.acceleration_m_s2 <= MOST_ACCELERATION_M_S2:
+        # The most likely cause is a value that no device has.
+        key = next((each for each in CAUSES if questions(dict(drawing), {each: PLAUSIBLE[each]})), "actuator_mn")
+        bounds = f"{LEAST_ACCELERATION_M_S2:g} to {MOST_ACCELERATION_M_S2:,.0f} m/s²"
+        says = (
+            f" = {getattr(drawing, key):g} gives an acceleration of {of.acceleration_m_s2:,.4g} m/s²: expected {bounds}"
+        )
+        raise error_of(ScenarioError, [Fault("conflict", says, path=key)])
     if of.spring_factor > MOST_SPRING:
         most = MOST_SPRING * drawing.spring_n_m / of.spring_factor
-        says = f" = {drawing.spring_n_m} is more than the actuator can hold: expected at most {most:.4g} N/m"
+        springs = f" ({drawing.material} springs)" if drawing.material and "spring_n_m" not in drawing.given else ""
+        says = (
+            f" = {drawing.spring_n_m:.6g}{springs} is more than the actuator can hold: expected at most {most:.4g} N/m"
+        )
         raise error_of(ScenarioError, [Fault("conflict", says, path="spring_n_m")])
     if of.resonance_hz == 0:
         says = " = 0 leaves a sled that does not settle: expected springs, or a control that stiffens it"

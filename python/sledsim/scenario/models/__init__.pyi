@@ -16,9 +16,11 @@ from sledsim.scenario.models.cache import LruReplacement as LruReplacement
 from sledsim.scenario.models.cache import NoneCacheReadAhead as NoneCacheReadAhead
 from sledsim.scenario.models.cache import S3FifoReplacement as S3FifoReplacement
 from sledsim.scenario.models.cache import SequentialCacheReadAhead as SequentialCacheReadAhead
+from sledsim.scenario.models.cache import SieveReplacement as SieveReplacement
 from sledsim.scenario.models.cache import SlruReplacement as SlruReplacement
 from sledsim.scenario.models.cache import TwoQReplacement as TwoQReplacement
 from sledsim.scenario.models.cache import WriteBufferClean as WriteBufferClean
+from sledsim.scenario.models.cache import WTinylfuReplacement as WTinylfuReplacement
 from sledsim.scenario.models.disk import DiskDevice as DiskDevice
 from sledsim.scenario.models.disk import IdleModeParameters as IdleModeParameters
 from sledsim.scenario.models.disk import PowerParameters as PowerParameters

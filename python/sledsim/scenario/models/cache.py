@@ -24,8 +24,10 @@ __all__ = [
     "Replacement",
     "S3FifoReplacement",
     "SequentialCacheReadAhead",
+    "SieveReplacement",
     "SlruReplacement",
     "TwoQReplacement",
+    "WTinylfuReplacement",
     "WriteBufferClean",
 ]
 
@@ -112,6 +114,28 @@ class S3FifoReplacement(Model):
     promotion_references: int | None = None
 
 
+class SieveReplacement(Model):
+    """SIEVE."""
+
+    name: Literal["sieve"] = "sieve"
+
+
+class WTinylfuReplacement(Model):
+    """W-TinyLFU.
+
+    Attributes
+    ----------
+    window_share
+        Share of the cache for the window, which has at least one entry (at least 0, at most 1; default 0.01).
+    protected_share
+        Share of the main cache that the protected segment may take (at least 0, at most 1; default 0.8).
+    """
+
+    name: Literal["w-tinylfu"] = "w-tinylfu"
+    window_share: float | str | None = None
+    protected_share: float | str | None = None
+
+
 # A policy and its parameters.
 Replacement = (
     LruReplacement
@@ -122,6 +146,8 @@ Replacement = (
     | TwoQReplacement
     | SlruReplacement
     | S3FifoReplacement
+    | SieveReplacement
+    | WTinylfuReplacement
     | CustomPolicy
     | str
 )

@@ -1,13 +1,32 @@
 """What the classes of a scenario have in common."""
 
+from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    model_validator,
+)
 
 from sledsim import _core
 
-__all__ = ["Model"]
+__all__ = ["Model", "TracePath"]
+
+
+def _keep_text(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
+    return value if isinstance(value, str) else check(value)
+
+
+if TYPE_CHECKING:
+    TracePath = Any
+else:
+    #: The path of a trace, or the trace. The name of a trace in memory holds the trace, so it is kept as it is.
+    TracePath = Annotated[str, WrapValidator(_keep_text)]
 
 
 class Model(BaseModel):
@@ -26,9 +45,27 @@ class Model(BaseModel):
     # Tables within other tables are validated without it.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
+    @model_validator(mode="before")
+    @classmethod
+    def _expand_objects(cls, given: Any) -> Any:
+        """Replace objects that stand for a table, such as a trace or a device, by the keys of the table."""
+        if not isinstance(given, Mapping):
+            return given
+        keys = {key: _expanded(value) for key, value in given.items()}
+        trace = keys.get("path")
+        # `TraceWorkload(path=trace, fit="scale")`: further keys override those of the trace.
+        return {**trace, **keys, "path": trace["path"]} if isinstance(trace, Mapping) and "path" in trace else keys
+
     def to_dict(self) -> dict[str, Any]:
         """Return the keys that were given, as plain dictionaries, lists, numbers and strings."""
-        return self.model_dump(mode="json", exclude_none=True)
+        return self.model_dump(exclude_none=True)
+
+
+def _expanded(value: Any) -> Any:
+    for method in () if isinstance(value, Model) else ("_in_scenario", "to_dict"):
+        if hasattr(value, method):
+            return getattr(value, method)()
+    return value
 
 
 def _faults(kind: type[Model], given: dict[str, Any], error: ValidationError) -> list[_core.Fault]:

@@ -6,7 +6,7 @@ Ranges and defaults stand in the docstrings; the core checks the values.
 
 from typing import Literal
 
-from sledsim.scenario.models.model import Model
+from sledsim.scenario.models.model import Model, TracePath
 
 __all__ = [
     "BlkparseEvent",
@@ -115,7 +115,7 @@ class TraceWorkload(Model):
     """
 
     kind: Literal["trace"] = "trace"
-    path: str
+    path: TracePath
     format: str | None = None
     mode: ReplayMode | None = None
     time_scale: float | str | None = None

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from sledsim.show.style import COLOURS, HEIGHT, WIDTH, altair_library, styled, values
+from sledsim.show.style import COLOURS, HEIGHT, WIDTH, altair_library, apply_style, values
 from sledsim.show.tables import number
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def cache_cost_lines(found: "CostComparison") -> "altair.TopLevelMixin":
     layers = [bars, level, line, *_crossover(alt, found)]
     chart = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
     said = f"MEMS: {number(base)} ms. {found.conclusion[0].upper()}{found.conclusion[1:]}"
-    return styled(chart, found.title, [found.subject, said])
+    return apply_style(chart, found.title, [found.subject, said])
 
 
 def _crossover(alt: Any, found: "CostComparison") -> list[Any]:

@@ -10,7 +10,7 @@ from sledsim.runs.result import Result
 from sledsim.runs.running import ProgressCallback, run_resolved
 from sledsim.scenario.explanation import bytes_text
 from sledsim.scenario.reading import ScenarioLike, Written, resolve
-from sledsim.show.naming import counted, label_of
+from sledsim.show.naming import label_of, with_count
 from sledsim.show.shown import Shown
 from sledsim.show.tables import Table, number
 from sledsim.studies.cache_cost.cached_disk import CachedDisk, CacheDesign
@@ -228,7 +228,7 @@ def _subject(values: Mapping[str, Any], result: Result, design: CacheDesign, rep
         device_heading(system["device"]) if system["kind"] == "drive" else system["kind"],
         f"MEMS {label_of(design.mems)}, segments of {_size_said(design.segment_bytes)}",
         f"controller with {_size_said(controller)}" if controller else None,
-        counted(result["requests"]["measured"], "request") + (f", {replications} seeds" if replications > 1 else ""),
+        with_count(result["requests"]["measured"], "request") + (f", {replications} seeds" if replications > 1 else ""),
     ]
     return " · ".join(part for part in parts if part)
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from sledsim._core import SledsimError
 from sledsim.show.faults import make_error
-from sledsim.show.style import COLOURS, HEIGHT, WIDTH, altair_library, styled, values
+from sledsim.show.style import COLOURS, HEIGHT, WIDTH, altair_library, apply_style, values
 
 if TYPE_CHECKING:
     import altair
@@ -69,4 +69,4 @@ def miss_ratio_curves(found: "HitRatios") -> "altair.TopLevelMixin":
     )
     touched = "objects" if page_bytes is None else f"pages of {page_bytes:,} bytes"
     subtitle = f"{Path(found.trace).name}: {found.references:,} references to {touched}"
-    return styled(chart, "Miss ratio by size of the cache", subtitle)
+    return apply_style(chart, "Miss ratio by size of the cache", subtitle)

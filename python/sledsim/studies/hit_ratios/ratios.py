@@ -13,7 +13,7 @@ from sledsim.runs.running import ProgressCallback
 from sledsim.scenario.policy_loading import CLASS_NAME, load
 from sledsim.show.arguments import require_integer, require_kind, require_several
 from sledsim.show.faults import MOST, make_error
-from sledsim.show.naming import counted
+from sledsim.show.naming import with_count
 from sledsim.show.progress import reporting
 from sledsim.show.shown import Drawn, OneTable, Plain
 from sledsim.show.tables import Table, number
@@ -140,7 +140,7 @@ class HitRatios(OneTable, Drawn, Plain):
             return Table(["objects", *labels], rows, title=title)
         title = (
             f"{self.trace}: hits in % of {self.references:,} references to pages of {page_bytes:,} bytes"
-            f" ({counted(self.requests, 'request')})"
+            f" ({with_count(self.requests, 'request')})"
         )
         return Table(["pages", "MB", *labels], rows, title=title)
 

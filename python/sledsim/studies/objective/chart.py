@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from sledsim.show.style import COLOURS, WIDTH, altair_library, styled, values
+from sledsim.show.style import COLOURS, WIDTH, altair_library, apply_style, values
 
 if TYPE_CHECKING:
     import altair
@@ -49,7 +49,7 @@ def gain_chart(found: "ObjectiveTest") -> "altair.TopLevelMixin":
     without = next((case.role for case in found.cases if case.gain is None), None) if found.cases[-1].gain else None
     over = f" over {without}" if without else ""
     subtitle = [f"Gains{over} with 95 % intervals; dashed: the 10 % of the rule", found.sampled_by]
-    return styled(chart, f"{found.kind.capitalize()} of {found.role}: {found.verdict}", subtitle)
+    return apply_style(chart, f"{found.kind.capitalize()} of {found.role}: {found.verdict}", subtitle)
 
 
 def _row(what: str, interval: "Interval", colour: str) -> dict[str, str | float]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sledsim.runs.phases import states_of
-from sledsim.show.style import altair_library, state_colours, styled, values
+from sledsim.show.style import altair_library, apply_style, state_colours, values
 from sledsim.show.tables import number
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def power_bars(comparison: "PowerComparison") -> "altair.TopLevelMixin":
     throughput = _side_panel(alt, rows, "throughput_per_s", "throughput_ratio", "Throughput (requests/s)")
     chart = alt.hconcat(energy, response, throughput, spacing=22).resolve_scale(color="independent")
     title = "Spin-down policies" if comparison.policies else "Power strategies, alone and together"
-    return styled(chart, title, f"{comparison.subject}; × and % against the first")
+    return apply_style(chart, title, f"{comparison.subject}; × and % against the first")
 
 
 def _energy_panel(alt: Any, comparison: "PowerComparison", rows: Sequence[Mapping[str, Any]]) -> Any:

@@ -16,7 +16,7 @@ from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, resolve
 from sledsim.scenario.system_tree import drive_of
 from sledsim.show.arguments import require_flag
 from sledsim.show.faults import make_error
-from sledsim.show.naming import counted
+from sledsim.show.naming import with_count
 from sledsim.show.progress import ProgressBar
 from sledsim.show.tables import Table, duration
 from sledsim.studies.power_saving.notes import policy_notes, strategy_notes
@@ -88,7 +88,7 @@ class PowerComparison(Comparison):
             first["title"],
             f"{first['stand_in']} (stand-in)" if first["stand_in"] else None,
             f"{device_of_run(first)}, {first['scheduler']}",
-            counted(first["in_system"]["completed"], "request"),
+            with_count(first["in_system"]["completed"], "request"),
         ]
         return " · ".join(part for part in parts if part)
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sledsim.show.style import COLOURS, HEIGHT, altair_library, styled, values
+from sledsim.show.style import COLOURS, HEIGHT, altair_library, apply_style, values
 
 if TYPE_CHECKING:
     import altair
@@ -66,7 +66,7 @@ def relation_bars(times: "RelationTimes") -> "altair.TopLevelMixin":
     ]
     scans = scan_bars(times.accesses, {name: name for name in times.layouts})
     whole = alt.hconcat(scans, _fetch_bars(times, fetches), spacing=36) if fetches else scans
-    return styled(whole, "A relation under several layouts", subtitle)
+    return apply_style(whole, "A relation under several layouts", subtitle)
 
 
 def _fetch_bars(times: "RelationTimes", fetches: "list[Access]") -> Any:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from sledsim.show.style import altair_library, styled, values
+from sledsim.show.style import altair_library, apply_style, values
 from sledsim.show.tables import number
 
 if TYPE_CHECKING:
@@ -43,4 +43,4 @@ def sensitivity_map(found: "Sensitivity") -> "altair.TopLevelMixin":
     down = len({row["value"] for row in rows})
     chart = alt.layer(shaded, written).properties(width=CELL_WIDTH * len(found.labels), height=CELL_HEIGHT * down)
     said = f"change of each figure, in %, when a value is {number(100 * found.step)} % larger"
-    return styled(chart, f"Sensitivities of {found.name}", [said])
+    return apply_style(chart, f"Sensitivities of {found.name}", [said])

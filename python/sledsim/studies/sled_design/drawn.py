@@ -97,12 +97,12 @@ class Design(Tabled, Plain):
             its = entry.get(key)
             differs = key in self.differences()
             rows.append([key, _plain(value), _plain(its.value) if its else "", "differs" if differs else ""])
-        parameters = Table(["parameter", "", self.base, ""], rows, title=self.label, left=frozenset({3}))
+        parameters = Table(["parameter", "value", self.base, ""], rows, title=self.label, left=frozenset({3}))
         spare = tips_of(self.relations)[2]
         said = [[each.label, number(each.value), each.unit] for each in self._figures().values()]
         said += [["tips of a sled left as spares", number(spare), ""]]
         notes = ["Capacity and bandwidth count whole tips, rows and tracks; the other figures are not rounded."]
-        headers = ["derived figure", "", "unit"]
+        headers = ["derived figure", "value", "unit"]
         return [parameters, Table(headers, said, left=frozenset({2}), notes=notes + self.questions())]
 
     def questions(self) -> list[str]:

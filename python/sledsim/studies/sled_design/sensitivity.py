@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Sensitivity", "sensitivity"]
 
 #: A figure that changes by less than this share of the step counts as unchanged.
-STILL = 5e-4
+STILL = 5e-3
 #: The least step: what moves by less is rounding as much as anything.
 LEAST_STEP = 1e-6
 #: Values that are no quantity, or that only come whole.

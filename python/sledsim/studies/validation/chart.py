@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from sledsim.show.naming import counted, label_of
-from sledsim.show.style import COLOURS, HEIGHT, altair_library, rows_of, styled, values
+from sledsim.show.naming import label_of, with_count
+from sledsim.show.style import COLOURS, HEIGHT, altair_library, apply_style, rows_of, values
 
 if TYPE_CHECKING:
     import altair
@@ -84,7 +84,7 @@ def validation_curves(validation: "DriveValidation") -> "altair.TopLevelMixin":
     panel = (middle + apart).properties(width=DISTANCE_WIDTH, height=HEIGHT)
     figures = validation.agreement
     said = (
-        f"{counted(figures.requests, 'request')} of {validation.trace}: demerit {figures.demerit_ms:.3g} ms, mean "
+        f"{with_count(figures.requests, 'request')} of {validation.trace}: demerit {figures.demerit_ms:.3g} ms, mean "
         f"{figures.measured_mean_ms:.4g} ms measured, {figures.modelled_mean_ms:.4g} ms modelled"
     )
-    return styled(alt.hconcat(curves, panel, spacing=14), f"Service times of {label_of(validation.device)}", said)
+    return apply_style(alt.hconcat(curves, panel, spacing=14), f"Service times of {label_of(validation.device)}", said)

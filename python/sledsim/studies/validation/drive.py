@@ -20,7 +20,7 @@ from sledsim.show.frames import relation_of, write_columns
 from sledsim.show.naming import label_of
 from sledsim.show.shown import Shown
 from sledsim.show.tables import Table, number
-from sledsim.traces.trace import Trace, open_trace
+from sledsim.traces.trace import Trace, TraceLike, open_trace, source_of
 
 if TYPE_CHECKING:
     import altair
@@ -33,7 +33,7 @@ __all__ = ["Agreement", "DriveValidation", "demerit_ms", "validate_drive"]
 #: The format of traces that carry measured service times, and gaps from a completion to the next request.
 MEASURED = "disksim-validate"
 
-#: What DiskSim's files call the number of blocks of a drive.
+#: The parameter of DiskSim's files with the number of blocks of a drive.
 BLOCK_COUNT = "Block count"
 
 
@@ -95,7 +95,7 @@ class DriveValidation(Shown):
     def groups(self) -> dict[str, Agreement]:
         """The agreement over all reads and writes, over either, by what the real drive's buffer did, and over flushes.
 
-        Outcomes are told apart where reads, or writes, have more than one.
+        Reads, and writes, are split by outcome if they have more than one.
         """
         import numpy as np
 
@@ -257,7 +257,7 @@ def demerit_ms(measured_ms: "NDArray[np.float64]", modelled_ms: "NDArray[np.floa
 
 def validate_drive(
     specs: str | Path | Mapping[str, Any],
-    trace: str | Path,
+    trace: TraceLike,
     *,
     overrides: Sets = (),
     skip_bad: int = 0,
@@ -276,8 +276,8 @@ def validate_drive(
         The drive: a file of DiskSim's parameters (``.parv``, ``.diskspecs``), a device file (``.toml``), an entry of
         the catalogue, or a dictionary as a scenario's ``device``.
     trace
-        A trace in DiskSim's validation format, ``R|W Hit|Miss lbn blocks service_us next_gap_us``, in CSV or Parquet
-        with a column of responses, such as ``response_us``, or a latency log of fio with offsets (``log_offset=1``).
+        A file in DiskSim's validation format, ``R|W Hit|Miss lbn blocks service_us next_gap_us``, in CSV or Parquet
+        with a column of responses, such as ``response_us``, or a latency log of fio with offsets (``log_offset=1``); a :class:`~sledsim.Trace`, or a frame with such a column.
     overrides
         Values that replace those of the drive: ``["device.buffer_caching=false"]``.
     skip_bad
@@ -299,35 +299,34 @@ def validate_drive(
     TraceError
         Where the trace cannot be read, carries no measured times or reaches beyond the drive.
     """
-    trace = require_path(TraceError, "trace", trace)
     device, file = _device(specs)
     opened = _measured_trace(trace, skip_bad, sort=sort)
     measured = _columns(opened)
     left_out = file.notes if file else ()
     if file and (denied := _denied(file, measured)):
         device, left_out = {**device, "capacity_blocks": None}, (*left_out, denied)
-    workload = {"kind": "trace", "path": str(trace.resolve()), "skip_bad": skip_bad, "sort": sort}
-    if opened.format == MEASURED:
-        workload |= {"format": MEASURED, "mode": "closed"}
+    keys = {"format": MEASURED, "mode": "closed"} if opened.format == MEASURED else {}
+    workload = opened.workload(**keys)
     resolved = resolve({"workload": workload, "system": {"device": device}}, overrides)
-    _require_inside(drive_of(resolved.values["system"])["device"], measured, trace)
+    _require_inside(drive_of(resolved.values["system"])["device"], measured, opened.path)
     result = run_resolved(resolved, log=True, progress=progress)
     if not result.complete:
         raise KeyboardInterrupt
     import numpy as np
 
     in_order = np.argsort(result.log["id"])
-    told, time_ns = ("outcome", "service_ns") if opened.format == MEASURED else ("flush", "response_ns")
+    kind, time_ns = ("outcome", "service_ns") if opened.format == MEASURED else ("flush", "response_ns")
     columns = {
         "lbn": result.log["lbn"][in_order],
         "blocks": result.log["blocks"][in_order],
         "read": measured["read"],
-        told: measured[told],
+        kind: measured[kind],
         "measured_ms": measured[time_ns].astype(np.float64) / 1e6,
         # Command processing belongs to what was measured, wherever the model has it.
         "modelled_ms": result.log["response_ns"][in_order].astype(np.float64) / 1e6,
     }
-    return DriveValidation(result["device"]["name"], trace.name, columns, left_out)
+    name = opened.path.name if opened.path else opened.name
+    return DriveValidation(result["device"]["name"], name, columns, left_out)
 
 
 def _device(specs: str | Path | Mapping[str, Any]) -> tuple[Mapping[str, Any], DiskSimImport | None]:
@@ -385,27 +384,29 @@ def _reached_bytes(records: "Mapping[str, NDArray[np.generic]]") -> int:
     return int(np.add(records["offset_bytes"], records["bytes"], dtype=np.uint64).max())
 
 
-def _measured_trace(path: str | Path, skip_bad: int, *, sort: bool) -> Trace:
+def _measured_trace(given: TraceLike, skip_bad: int, *, sort: bool) -> Trace:
     """Open a trace with measured times; raise if it cannot be used."""
     expected = "expected DiskSim's validation format, R|W Hit|Miss lbn blocks service_us next_gap_us"
     expected += ", CSV with a column such as response_us, or a latency log of fio with offsets"
+    source = source_of(given, skip_bad=skip_bad, sort=sort)
     try:
-        trace = open_trace(path, skip_bad=skip_bad, sort=sort)
+        trace = Trace.of_source(source)
     except TraceError as error:
         if error.kind == "unknown-format":
+            says = f"not a trace; {expected}"
             raise make_error(
-                TraceError, "unknown-format", f"not a trace; {expected}", path="trace", value=str(path), file=path
+                TraceError, "unknown-format", says, path="trace", value=source.name, file=source.path
             ) from None
         raise
     if not trace.has_responses:
         says = f"its format, {trace.format}, has no measured service times; {expected}"
-        raise make_error(TraceError, "unknown-format", says, path="trace", value=trace.format, file=path)
+        raise make_error(TraceError, "unknown-format", says, path="trace", value=trace.format, file=trace.path)
     if all(batch["flush"].all() for batch in trace):
-        raise make_error(TraceError, "missing", "flushes alone: no read and no write", path="trace", file=path)
+        raise make_error(TraceError, "missing", "flushes alone: no read and no write", path="trace", file=trace.path)
     return trace
 
 
-def _require_inside(device: Mapping[str, Any], records: "Mapping[str, NDArray[np.generic]]", trace: str | Path) -> None:
+def _require_inside(device: Mapping[str, Any], records: "Mapping[str, NDArray[np.generic]]", file: Path | None) -> None:
     """Raise if a trace has addresses beyond the drive's capacity."""
     import numpy as np
 
@@ -420,7 +421,7 @@ def _require_inside(device: Mapping[str, Any], records: "Mapping[str, NDArray[np
             f"record {first + 1}, lbn {lbn:,}, reaches beyond {label_of(device['name'])}, which has "
             f"{blocks:,} blocks of {made.block_bytes} bytes: is it another drive's trace?"
         )
-        raise make_error(TraceError, "misfit", says, path="trace", value=lbn, file=trace)
+        raise make_error(TraceError, "misfit", says, path="trace", value=lbn, file=file)
 
 
 def _columns(trace: Trace) -> "dict[str, NDArray[np.generic]]":

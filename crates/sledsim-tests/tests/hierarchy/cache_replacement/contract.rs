@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use sledsim::hierarchy::cache::replacement::{
-    build, s3_fifo, slru, two_q, Replacement, ReplacementSpec, Slot, POLICIES,
+    build, s3_fifo, slru, two_q, w_tiny_lfu, Replacement, ReplacementSpec, Slot, POLICIES,
 };
 
 use sledsim_testing::replacement::reference;
@@ -16,7 +16,7 @@ const FRESH: u64 = 1 << 40;
 /// An operation on a cache.
 #[derive(Clone, Copy, Debug)]
 enum Op {
-    /// Reference the key; if it is missing, admit it past pinned slots.
+    /// Reference the key; if it is missing, admit it and evict an unpinned slot.
     Reference(u64),
     /// Admit a key never seen before.
     Fresh,
@@ -47,6 +47,9 @@ fn specs() -> Vec<ReplacementSpec> {
     for share in [0.0, 1.0] {
         specs.push(ReplacementSpec::TwoQ(two_q::Spec { in_share: share, out_share: 1.0 - share }));
         specs.push(ReplacementSpec::Slru(slru::Spec { protected_share: share }));
+        for window_share in [0.0, 0.3, 1.0] {
+            specs.push(ReplacementSpec::WTinyLfu(w_tiny_lfu::Spec { window_share, protected_share: share }));
+        }
         for (ghost_ratio, promotion_references) in [(1.0, 1), (0.0, 3)] {
             specs.push(ReplacementSpec::S3Fifo(s3_fifo::Spec {
                 small_share: share,
@@ -92,16 +95,16 @@ impl Checked {
         let next = self.order().first().copied();
         let pinned = self.pinned.clone();
         let Some(admission) = self.cache.admit(key, &mut |slot| !pinned.contains(&slot)) else {
-            assert!(is_full && self.pinned.len() == self.model.len(), "refused with something to evict");
+            assert!(is_full && self.pinned.len() == self.model.len(), "refused although a slot could be evicted");
             return;
         };
-        assert_eq!(admission.evicted.is_some(), is_full, "evicts when and only when it is full");
+        assert_eq!(admission.evicted.is_some(), is_full, "evicts if and only if it is full");
         if let Some(evicted) = admission.evicted {
-            assert_eq!(self.model.remove(&evicted), Some(admission.slot), "evicts what was in the slot");
+            assert_eq!(self.model.remove(&evicted), Some(admission.slot), "evicts the key of the slot");
             assert!(!self.pinned.contains(&admission.slot), "a pinned slot was taken");
-            // A key that is remembered may change what the policy wants to keep.
+            // Admitting a remembered (ghost) key may change the eviction order.
             if key >= FRESH && self.pinned.is_empty() {
-                assert_eq!(Some(admission.slot), next, "{:?}: evicts what its order says", self.spec);
+                assert_eq!(Some(admission.slot), next, "{:?}: does not follow its eviction order", self.spec);
             }
         }
         assert!(admission.slot < self.cache.capacity());
@@ -178,7 +181,7 @@ proptest! {
                 if watched.model.len() == capacity as usize {
                     for key in [0, 3, 101, FRESH] {
                         let refused = watched.cache.find(key).is_some() || watched.cache.admit(key, &mut |_| false).is_none();
-                        assert!(refused, "{spec:?}: evicted what must stay");
+                        assert!(refused, "{spec:?}: evicted a pinned slot");
                     }
                 }
                 let mut seen = 0;
@@ -186,7 +189,7 @@ proptest! {
                     seen += 1;
                     seen < 2
                 });
-                assert_eq!(seen, watched.model.len().min(2), "the walk ends where it is told to");
+                assert_eq!(seen, watched.model.len().min(2), "the visit ends when the callback returns false");
             }
         }
     }

@@ -19,7 +19,7 @@ fn a_full_cache_takes_the_documented_memory() {
         for slots in [100, 1_000, 40_000] {
             let bytes = fill(policy, slots, 8 * u64::from(slots)) as f64;
             let stated = policy.bytes_per_slot * f64::from(slots);
-            // A table has never fewer than 16 buckets of 8 bytes; a policy has at most two tables.
+            // A table has never fewer than four buckets of 32 bytes; a policy has at most two tables.
             assert!(bytes <= stated + 256.0, "{} of {slots}: {bytes} bytes, stated {stated}", policy.name);
             assert!(bytes >= stated, "{} of {slots}: {bytes} bytes, stated {stated}", policy.name);
         }

@@ -10,6 +10,7 @@
 //! bytes more for each slot then, and logarithmic time.
 
 mod entries;
+mod frequency_sketch;
 mod ghosts;
 mod index;
 mod queue;
@@ -40,6 +41,8 @@ registry! {
         #[serde(rename = "2q")] TwoQ => two_q,
         Slru => slru,
         S3Fifo => s3_fifo,
+        Sieve => sieve,
+        #[serde(rename = "w-tinylfu")] WTinyLfu => w_tiny_lfu,
     }
 
     /// Every policy.

@@ -93,7 +93,7 @@ impl<T: Copy> Slots<T> {
             self.nodes[slot as usize] = node;
             slot
         };
-        self.index.insert(key, slot);
+        self.index.insert(key, slot, |slot| self.nodes[slot as usize].key);
         self.len += 1;
         slot
     }
@@ -103,7 +103,7 @@ impl<T: Copy> Slots<T> {
     pub fn replace(&mut self, slot: Slot, key: u64) -> u64 {
         let evicted = std::mem::replace(&mut self.nodes[slot as usize].key, key);
         self.index.remove(evicted, slot);
-        self.index.insert(key, slot);
+        self.index.insert(key, slot, |slot| self.nodes[slot as usize].key);
         evicted
     }
 
