@@ -233,10 +233,10 @@ def test_an_unsorted_trace_is_sorted_as_the_error_says(tmp_path: Path, sledsim_c
 
 def test_columns_in_memory_are_sorted(tmp_path: Path) -> None:
     rows = unsorted(200)
-    columns = {"time_ns": [time for time, _ in rows], "lbn": [sector for _, sector in rows]}
+    times, sectors = [time for time, _ in rows], [sector for _, sector in rows]
     with pytest.raises(TraceError, match="give sort = true"):
-        Trace.from_columns(**columns, blocks=8, is_read=True)
-    trace = Trace.from_columns(**columns, blocks=8, is_read=True, sort=True)
+        Trace.from_columns(time_ns=times, lbn=sectors, blocks=8, is_read=True)
+    trace = Trace.from_columns(time_ns=times, lbn=sectors, blocks=8, is_read=True, sort=True)
     assert trace.head(3)["offset_bytes"].tolist() == [0, 4096, 8192]
     assert sledsim.replay(trace, "g2").requests.completed == 200
     parquet = tmp_path / "merged.parquet"

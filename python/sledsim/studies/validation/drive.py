@@ -277,7 +277,8 @@ def validate_drive(
         the catalogue, or a dictionary as a scenario's ``device``.
     trace
         A file in DiskSim's validation format, ``R|W Hit|Miss lbn blocks service_us next_gap_us``, in CSV or Parquet
-        with a column of responses, such as ``response_us``, or a latency log of fio with offsets (``log_offset=1``); a :class:`~sledsim.Trace`, or a frame with such a column.
+        with a column of responses, such as ``response_us``, or a latency log of fio with offsets (``log_offset=1``);
+        a :class:`~sledsim.Trace`, or a frame with such a column.
     overrides
         Values that replace those of the drive: ``["device.buffer_caching=false"]``.
     skip_bad
