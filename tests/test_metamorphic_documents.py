@@ -114,3 +114,14 @@ def test_cluster_runs_equal_local_runs(tmp_path: Path) -> None:
     sledsim.sweep.run(sweep, tmp_path / "here", threads=2)
     assert sledsim.sweep.run(sweep, tmp_path / "there", cluster="local").done == 200
     assert rows_of(tmp_path / "here") == rows_of(tmp_path / "there")
+
+
+def test_random_scenarios_are_reproducible_and_cover_every_feature() -> None:
+    make = random_scenarios.scenario
+    assert make(7) == make(7) != make(8)
+    texts = json.dumps([make(number) for number in range(200)])
+    policies = [*random_scenarios.registered_schedulers(), *random_scenarios.REPLACEMENTS, *random_scenarios.STAND_INS]
+    names = [*random_scenarios.MEMS, *random_scenarios.DISKS, *random_scenarios.SIMPLE, *policies]
+    kinds = [*random_scenarios.SYSTEMS, *random_scenarios.DISTRIBUTIONS]
+    keys = ["merge", "spin_down", "delayed_startup", "subsector", "faults", "moves", "journal", "bypass_bytes", "sleds"]
+    assert [word for word in (*names, *kinds, *keys) if f'"{word}"' not in texts] == ["nested"]
