@@ -8,13 +8,13 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 CARGO ?= cargo
-# Both halves of the build must see the same interpreter, or PyO3 is compiled twice.
+# Cargo and maturin must use the same interpreter, or PyO3 is compiled twice.
 export PYO3_PYTHON := $(abspath $(BIN))/python
 
-# What the extension is built from: a change of a test or of the C interface need not build it anew.
+# Sources of the extension. A change of a test or of the C interface does not rebuild it.
 extension_crates := crates/sledsim $(addprefix crates/sledsim-,disksim nbd plugin python)
 rust_sources := Cargo.toml Cargo.lock $(shell find $(extension_crates) -name '*.rs' -o -name '*.toml' -o -name '*.txt')
-# What a list adds (`registry!`, `formats!`): rustfmt does not look for modules behind a macro.
+# Modules declared by the macros `registry!` and `formats!`, which rustfmt does not find by itself.
 listed_rust := $(shell grep -rlE '^(registry|format::formats)! \{' crates/sledsim/src | xargs -n1 dirname | sed 's|$$|/*.rs|')
 python_code := python papers tests tools examples docs $(wildcard bench)
 pip_install := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
@@ -24,7 +24,7 @@ help:
 	@sed -n 's/^#: //p' $(MAKEFILE_LIST)
 
 #: make run               set up, then show how three generations of MEMS storage serve a random workload
-#: make run TRACE=file    the same for a trace of real requests (ARGS="--fit scale" where it needs more room)
+#: make run TRACE=file    the same for a trace of real requests (ARGS="--fit scale" if it exceeds the devices' capacity)
 .PHONY: run
 run: $(STAMPS)/release
 	@$(BIN)/python examples/generations.py $(if $(TRACE),--trace "$(TRACE)") $(ARGS)
@@ -32,9 +32,9 @@ run: $(STAMPS)/release
 #: make test              set up, then the test suite of the core and of the package, at quick sizes (minutes)
 #: make test-all          the same at full size: full-size properties, every claim, the site, machines, the wheel
 .PHONY: test test-all
-# The same random cases everywhere: a test that fails here fails on any machine.
+# The same random cases on every machine, so that failures can be reproduced.
 test test-all: export PROPTEST_RNG_SEED := 1
-# Each pytest worker would compile the tests again.
+# With this variable set, each pytest worker would compile the tests again.
 test test-all: export PYTHONDONTWRITEBYTECODE :=
 test-all: export SLEDSIM_TESTS := all
 test: $(STAMPS)/extension $(STAMPS)/dev
@@ -49,7 +49,7 @@ OTHER ?= $(BIN)/python
 test-versions: $(STAMPS)/extension $(STAMPS)/dev
 	BIN="$(BIN)" tools/test-versions $(PINS) $(OTHER)
 
-#: make fuzz              an hour of inputs for all that is read (SECONDS=3600 SEED=1 WORKERS=2), what goes wrong with its case
+#: make fuzz              fuzz all readers for an hour and save failing cases (SECONDS=3600 SEED=1 WORKERS=2)
 .PHONY: fuzz
 SECONDS ?= 3600
 SEED ?= 1
@@ -86,20 +86,20 @@ bench: $(STAMPS)/release $(STAMPS)/dev
 	$(CARGO) bench --locked --package sledsim-testing
 	$(BIN)/python bench/run.py $(ARGS)
 
-#: make docs              the documentation's site, its tutorials run, into out/site (ARGS=--no-claims: without the tables of claims)
+#: make docs              build the documentation site, with its tutorials run, in out/site (ARGS=--no-claims: no tables of claims)
 .PHONY: docs
 docs: $(STAMPS)/release $(STAMPS)/dev
 	$(BIN)/python tools/site_build.py out/site $(ARGS)
 
-#: make machine           assemble what `sledsim machine` boots, from Debian's packages, into out/machine
+#: make machine           assemble the virtual machine of `sledsim machine` from Debian packages in out/machine
 .PHONY: machine
-# A program that needs no library, as docs/how-to/serve.md builds it.
+# A statically linked program, built as in docs/how-to/serve.md.
 static := x86_64-unknown-linux-gnu
 machine: $(STAMPS)/release $(STAMPS)/dev
 	RUSTFLAGS="-C target-feature=+crt-static" CARGO_TARGET_DIR=target/static $(CARGO) build --locked --release --package sledsim-nbd --target $(static)
 	$(BIN)/python tools/machine_build.py --server target/static/$(static)/release/sledsim-nbd
 
-#: make applications      run what claims rest on on whole machines (after `make machine`; what was run stays; hours)
+#: make applications      run the programs of claims on virtual machines (after `make machine`; keeps finished runs; hours)
 .PHONY: applications
 applications: $(STAMPS)/release $(STAMPS)/dev
 	$(BIN)/python papers/tools/applications.py $(ARGS)
@@ -109,9 +109,9 @@ applications: $(STAMPS)/release $(STAMPS)/dev
 repeats: $(STAMPS)/release $(STAMPS)/dev
 	$(BIN)/python tools/machine_repeats.py $(ARGS)
 
-#: make wheel             a wheel for every Linux of the last years (elsewhere for this system) and a source distribution
+#: make wheel             a wheel for Linux since 2014 (on other systems, for this system) and a source distribution
 .PHONY: wheel
-# Zig brings an old C library to link with; only Linux has that question.
+# On Linux, Zig links with an old C library, so that the wheel runs on old distributions.
 wheel_options := --release --locked --strip --out dist $(if $(filter Linux,$(shell uname)),--zig --compatibility manylinux2014)
 wheel: $(STAMPS)/dev
 	rm -f dist/sledsim*
@@ -123,7 +123,7 @@ wheel: $(STAMPS)/dev
 #: make lib               libsledsim for programs in C and C++: .so, .a, headers, pkg-config, into out/c (PREFIX=folder)
 .PHONY: lib
 PREFIX ?= out/c
-# The tests' profile finds the simulator built; only a release is quick.
+# Tests use the profile `dev`, whose simulator is already built; a release is much faster at run time.
 PROFILE ?= release
 library := $(or $(CARGO_TARGET_DIR),target)/$(if $(filter release,$(PROFILE)),release,debug)/libsledsim_c
 version := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
@@ -166,7 +166,7 @@ clean:
 	rm -f python/sledsim/_core*.so
 	find python papers tests tools examples -name __pycache__ -type d -exec rm -rf {} +
 
-# Set-up, in steps that run again only when what they read has changed.
+# Set-up, in steps that run again only if their inputs have changed.
 $(STAMPS)/venv:
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "make: Python 3.11 or later is needed; name it with PYTHON=path" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
@@ -177,7 +177,7 @@ $(STAMPS)/base: requirements/base.txt $(STAMPS)/venv
 	$(pip_install) -r requirements/base.txt
 	@touch $@
 
-# The command `sledsim reproduce`, a distribution of its own.
+# The command `sledsim reproduce`, a separate distribution.
 $(STAMPS)/papers: papers/pyproject.toml $(STAMPS)/base
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable papers
 	@touch $@
@@ -186,12 +186,12 @@ $(STAMPS)/dev: requirements/dev.txt $(STAMPS)/base
 	$(pip_install) -r requirements/dev.txt
 	@touch $@
 
-# The extension as a release, which everything but tests uses, or built as the Rust tests are, which compiles the core once
-# for the tests of both languages. Results are the same.
+# The extension as a release build, for everything except tests; or built like the Rust tests, so that the core is compiled once for
+# the tests of both languages. Results are the same.
 as_in_tests := $(foreach crate,sledsim sledsim-disksim,--config profile.dev.package.$(crate).opt-level=2)
 $(STAMPS)/release: $(rust_sources) pyproject.toml $(STAMPS)/papers
 	VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 $(BIN)/maturin develop --release --locked
-	# Where Python must not write what it compiles, every command would compile the package again.
+	# If Python must not write bytecode, every command would compile the package again.
 	$(BIN)/python -m compileall -q python papers/src
 	@touch $(STAMPS)/extension $@
 

@@ -1,8 +1,8 @@
-/* A custom replacement policy for the bench: LRU, as custom_cache.py has it. */
+/* A custom replacement policy for the benchmark: LRU, as in custom_cache.py. */
 #include "sledsim_policy.h"
 
-/* Neighbours in a ring of slots: after the head the one used last, before it the one used longest ago. Behind the head stands
-   whether there is a ring yet. */
+/* Neighbours in a ring of slots in order of use. `older` of the head is the most recently used slot, `newer` of the head the
+   least recently used one. The entry after the head is nonzero once the ring is initialised. */
 struct neighbours { uint32_t newer, older; };
 
 static void leave(struct neighbours *ring, uint32_t slot) {
@@ -16,10 +16,10 @@ static void lead(struct neighbours *ring, uint32_t head, uint32_t slot) {
     ring[head].older = slot;
 }
 
-int64_t lru(const struct sledsim_cache *told) {
-    struct neighbours *ring = told->state;
-    uint32_t head = told->slots, slot = told->slot;
-    switch (told->what) {
+int64_t lru(const struct sledsim_cache *event) {
+    struct neighbours *ring = event->state;
+    uint32_t head = event->slots, slot = event->slot;
+    switch (event->what) {
     case SLEDSIM_HIT:
         leave(ring, slot);
         lead(ring, head, slot);
@@ -27,7 +27,7 @@ int64_t lru(const struct sledsim_cache *told) {
     case SLEDSIM_VICTIM:
         return slot == SLEDSIM_NO_SLOT ? ring[head].newer : ring[slot].newer;
     case SLEDSIM_ADMITTED:
-        if (told->evicted != SLEDSIM_NO_KEY) leave(ring, slot);
+        if (event->evicted != SLEDSIM_NO_KEY) leave(ring, slot);
         else if (!ring[head + 1].newer) ring[head] = (struct neighbours){head, head};
         ring[head + 1].newer = 1;
         lead(ring, head, slot);

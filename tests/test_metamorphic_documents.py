@@ -120,7 +120,7 @@ def test_random_scenarios_are_reproducible_and_cover_every_feature() -> None:
     make = random_scenarios.scenario
     assert make(7) == make(7) != make(8)
     texts = json.dumps([make(number) for number in range(200)])
-    policies = [*random_scenarios.SCHEDULERS, *random_scenarios.REPLACEMENTS, *random_scenarios.STAND_INS]
+    policies = [*random_scenarios.registered_schedulers(), *random_scenarios.REPLACEMENTS, *random_scenarios.STAND_INS]
     names = [*random_scenarios.MEMS, *random_scenarios.DISKS, *random_scenarios.SIMPLE, *policies]
     kinds = [*random_scenarios.SYSTEMS, *random_scenarios.DISTRIBUTIONS]
     keys = ["merge", "spin_down", "delayed_startup", "subsector", "faults", "moves", "journal", "bypass_bytes", "sleds"]

@@ -387,8 +387,9 @@ def test_errors_do_not_print_file_contents(
     named = [] if format_ is None else ["--format", format_]
     for command in (["trace", file], ["replay", file, "--device", "g2"]):
         result = sledsim_cli(*command, *named)
-        assert result.status == 2
-        assert "secret" not in result.err
+        # Any text is a list of keys.
+        assert result.status == 2 or (format_ == "keys" and command[0] == "trace")
+        assert "secret" not in result.err + result.out
         assert "bash" not in result.err
 
 

@@ -1,6 +1,7 @@
 """One trace on several devices and schedulers: `sledsim.compare` with devices, and `sledsim replay`."""
 
 import json
+import struct
 from collections.abc import Callable
 from pathlib import Path
 
@@ -113,9 +114,21 @@ def test_traces_of_several_tools_are_compared_in_one_command(
     table = tmp_path / "blocks.csv"
     rows = [f"{i / 100},{'r' if i % 3 else 'w'},{i * 7919 % 40_000 * 8},8\n" for i in range(40)]
     table.write_text("when,kind,where,count\n" + "".join(rows))
+    blktrace = tmp_path / "recorded"
+    blktrace.mkdir()
+    for cpu in (0, 1):
+        # Magic, sequence, time, sector, bytes, action (queued read), process, device, processor, error, data bytes.
+        events = (
+            struct.pack(
+                "<IIQQ5I2H", 0x65617407, i, i * 10_000_000, i * 7919 % 40_000 * 8, 4096, 0x110001, 9, 1 << 23, cpu, 0, 0
+            )
+            for i in range(cpu, 40, 2)
+        )
+        (blktrace / f"sda.blktrace.{cpu}").write_bytes(b"".join(events))
     columns = ["time=when", "time_unit=s", "offset=where", "bytes=count", "length_unit=sectors", "op=kind"]
     commands = {
         fio: ([], "times in us, addresses in bytes"),
+        blktrace: ([], "times in ns, addresses in sectors of 512"),
         table: ([word for each in columns for word in ("--column", each)], "times in s, addresses in sectors of 512"),
     }
     for path, (options, assumed) in commands.items():

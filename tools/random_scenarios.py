@@ -1,11 +1,12 @@
-"""Make scenarios at random, the same ones for the same number everywhere, that use what a scenario can say.
+"""Generate random scenarios that cover the features of Sledsim. A number gives the same scenario on every machine.
 
     python tools/random_scenarios.py 17 | sledsim run - --json
     python tools/random_scenarios.py 17 --fragile | sledsim run - --check
 
-The fragile ones are small systems whose members fail, during rebuilds too, and have errors.
+Fragile scenarios are small systems whose members fail, also during rebuilds, and have latent errors.
 
-Nothing of Sledsim is imported: two builds can be given the same scenarios, whatever moved between them.
+Only the names of the schedulers come from Sledsim, and a caller can pass others, so the scenarios do not depend on a
+build.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from __future__ import annotations
 import json
 import math
 import sys
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 Table = dict[str, Any]
 
@@ -31,9 +33,8 @@ DISKS = [
     *("superdisk", "travelstar", "uberdisk", "ultrastar36z15"),
 ]
 SIMPLE = ["simpledisk-constant", "simpledisk-linear"]
-# The devices whose powers the catalogue knows: others have no idle modes to choose among.
+# Devices with known powers; others have no idle modes.
 WITH_POWER = {*MEMS, "travelstar"}
-SCHEDULERS = ["fcfs", "look", "clook", "vscan", "sstf_lbn", "sptf", "asptf", "sdf", "zsptf"]
 REPLACEMENTS = ["lru", "fifo", "clock", "lfuda", "arc", "2q", "slru", "s3-fifo", "sieve", "w-tinylfu"]
 STAND_INS = ["cello-like", "snake-like", "symmetrix-like", "tpcc-like", "tpcd-like"]
 SMALL_STAND_INS = ["snake-like", "tpcd-like"]
@@ -49,12 +50,24 @@ DISTRIBUTIONS = [
 ]
 
 
-class Factory:
-    """Draws one scenario; the number also goes round kinds of systems, devices and policies, so that all come up."""
+@cache
+def registered_schedulers() -> tuple[str, ...]:
+    """Return the names of the built-in schedulers."""
+    from sledsim import schedulers
 
-    def __init__(self, number: int) -> None:
+    return tuple(schedulers.catalog())
+
+
+class Factory:
+    """Draws one scenario. Consecutive numbers use kinds of systems, devices and policies in turn, so that all occur.
+
+    ``schedulers`` are the names of the schedulers to use; the built-in ones by default.
+    """
+
+    def __init__(self, number: int, schedulers: Sequence[str] | None = None) -> None:
         self.number = number
         self.random = Random(number)
+        self.schedulers = schedulers
 
     def chance(self, probability: float) -> bool:
         """Whether something of this probability comes to pass."""
@@ -233,7 +246,8 @@ class Factory:
 
     def scheduler(self) -> Table:
         """Draw a scheduler, taking turns."""
-        name = SCHEDULERS[(self.number + self.random.randint(0, 2)) % len(SCHEDULERS)]
+        names = self.schedulers or registered_schedulers()
+        name = names[(self.number + self.random.randint(0, 2)) % len(names)]
         parameters: dict[str, Table] = {
             "vscan": {"r": round(self.random.random(), 2)},
             "asptf": {"weight": self.scale(0.001, 1)},

@@ -89,6 +89,26 @@ def _vscsi_2(rows: list[Record]) -> bytes:
     )
 
 
+def _blktrace(rows: list[Record]) -> bytes:
+    return b"".join(
+        struct.pack(
+            "<IIQQIIIIIHH",
+            0x65617407,
+            i,
+            row.time_ns,
+            row.sector,
+            row.sectors * 512,
+            1 | (1 << 20) | ((1 << 16) if row.read else (1 << 17)),
+            697,
+            (8 << 20) | row.device,
+            0,
+            0,
+            0,
+        )
+        for i, row in enumerate(rows)
+    )
+
+
 def _op(row: Record, words: str) -> str:
     return words.split("|")[0 if row.read else 1]
 
@@ -112,6 +132,10 @@ WRITERS: dict[str, Callable[[list[Record]], bytes]] = {
         lambda i, r: (
             f"8,{r.device} 0 {i + 1} {r.time_ns / 1e9:.9f} 697 Q {_op(r, 'R|WS')} {r.sector} + {r.sectors} [dd]"
         )
+    ),
+    "blktrace": _blktrace,
+    "fiu": _lines(
+        lambda _, r: f"{r.time_ns} 697 my app {r.sector} {r.sectors} {_op(r, 'R|W')} 8 {r.device} {r.sector:032x}"
     ),
     "disksim-validate": _lines(
         lambda _, r: f"{_op(r, 'R|W')} Miss {r.sector} {r.sectors} 9000.5 {r.time_ns % 7000}.25"
@@ -149,6 +173,8 @@ TIMED = (
     "vscsi-2",
     "fio",
     "blkparse",
+    "blktrace",
+    "fiu",
     "mqsim",
     "disksim-ascii",
     "msr",

@@ -55,7 +55,7 @@ class Traces:
         given: Given = {"written": name, "whole": True, "options": self._options(random, FORMAT_OF.get(name, name))}
         if random.random() < 0.65:
             given["whole"] = False
-            binary = name.startswith(("hp-srt", "vscsi"))
+            binary = name.startswith(("hp-srt", "vscsi", "blktrace"))
             for _ in range(random.choice([1, 1, 2, 4])):
                 fields = not binary and random.random() < 0.6
                 content = garbled_fields(random, content) if fields else mutation.garbled_bytes(random, content)

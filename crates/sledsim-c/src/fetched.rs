@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// Whether the completion of each request has been fetched, by number. Stores only the requests from the first pending one on.
+/// Fetched completions by request number. Stores only the requests from the first pending one on.
 #[derive(Clone, Debug, Default)]
 pub struct Fetched {
     /// All requests before this one have been fetched.

@@ -109,7 +109,7 @@ pub unsafe fn read<T: Copy>(pointer: *const T, what: &str) -> Result<T, Error> {
     Ok(unsafe { pointer.read() })
 }
 
-/// Returns a place that has to be there.
+/// Returns a required place.
 ///
 /// # Errors
 /// The pointer was null.

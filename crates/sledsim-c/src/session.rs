@@ -362,7 +362,7 @@ pub unsafe extern "C" fn sledsim_result(
     with(session, |open| {
         let result = open.result()?;
         put_if_wanted(length, result.len());
-        // The caller asks for the length only.
+        // The caller needs the length only.
         if json.is_null() && capacity == 0 {
             return Ok(Code::Ok);
         }

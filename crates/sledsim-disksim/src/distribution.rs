@@ -220,7 +220,7 @@ impl Shape {
 /// Probability that a Poisson count is below `x`.
 fn poisson_below(x: f64, mean: f64) -> f64 {
     let (mut term, mut sum, mut count) = ((-mean).exp(), 0.0, 0.0);
-    // Far beyond the mean nothing is added.
+    // Far beyond the mean, the terms are negligible.
     while count < x && count < mean + 40.0 * mean.sqrt() + 100.0 {
         sum += term;
         count += 1.0;

@@ -140,7 +140,7 @@ fn place_of(entry: &Entry) -> String {
     let shown = |from: &super::Source| format!("{}:{} {}", from.file, from.line, from.parameter);
     match entry.from.as_slice() {
         [] => String::new(),
-        // Of many zones the first and the last tell where they are.
+        // Of many zones, only the first and the last are listed.
         [first, .., last] if entry.from.len() > 6 => format!("{} to {}", shown(first), shown(last)),
         all => all.iter().map(shown).collect::<Vec<_>>().join(", "),
     }

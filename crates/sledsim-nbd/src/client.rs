@@ -1,4 +1,4 @@
-//! Replies to one client: sent at once as far as its socket takes them; the rest by a thread of its own.
+//! Replies to one client: sent at once as far as its socket accepts them, the rest by a separate thread.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -90,7 +90,7 @@ impl Reply {
         self.bytes[..REPLY_HEADER_BYTES].copy_from_slice(&reply_header(error, self.cookie));
     }
 
-    /// Sends what has not been sent, and waits until the socket takes it.
+    /// Sends the rest of the reply, and waits until the socket accepts it.
     fn send(&self, mut to: &Stream, store: &Store) -> io::Result<()> {
         to.write_all(&self.bytes[self.sent..])?;
         let Some((offset, length)) = self.stored else { return Ok(()) };
@@ -118,9 +118,9 @@ fn for_pieces(
 
 #[derive(Debug, Default)]
 struct Queue {
-    /// Replies that did not go at once, in order.
+    /// Replies that could not be sent at once, in order.
     replies: VecDeque<Reply>,
-    /// True while the first of them has been taken out to be sent.
+    /// True while the first of them is removed from the queue and being sent.
     is_sending: bool,
     /// Requests that were read and not replied to in full.
     outstanding: usize,
@@ -135,8 +135,8 @@ pub struct Client {
     stream: Stream,
     budgets: [Arc<Budget>; 2],
     queue: Mutex<Queue>,
-    /// Signalled when there is something to send, or the client is gone. A reply that is sent at once signals nothing: with few
-    /// processors, the thread that wakes up would take the client's.
+    /// Signalled when there is a reply to send, or the client is gone. A reply that is sent at once does not signal:
+    /// with few processors, the woken thread would run instead of the client.
     has_replies: Condvar,
     /// Signalled when `outstanding` has fallen, or the client is gone.
     has_room: Condvar,
@@ -195,15 +195,15 @@ impl Client {
             reply.bytes.resize(REPLY_HEADER_BYTES + length, 0);
             store.read(offset, &mut reply.bytes[REPLY_HEADER_BYTES..])?;
         } else {
-            // An error has to be known before the header is sent.
+            // An error must be known before the header is sent.
             for_pieces(store, offset, length, &mut |_| Ok(()))?;
             reply.stored = Some((offset, length));
         }
         Ok(reply)
     }
 
-    /// Sends the reply of an outstanding request, without its data if there is an error. What the socket does not take at once is
-    /// sent later, in order.
+    /// Sends the reply of an outstanding request, without its data if there is an error. The part that the socket does
+    /// not accept at once is sent later, in order.
     pub fn reply(&self, mut reply: Reply, error: Error) {
         reply.set_error(error);
         let mut queue = self.queue();
@@ -237,7 +237,7 @@ impl Client {
         self.has_room.notify_all();
     }
 
-    /// Sends what did not go at once, until the client is gone.
+    /// Sends queued replies until the client is gone.
     pub fn send_queued(&self, store: &Store) {
         let mut queue = self.queue();
         loop {

@@ -20,7 +20,7 @@ use crate::log::{Log, Record};
 use crate::os;
 use crate::protocol::{Error, MAX_DATA_BYTES};
 
-/// Longest sleep before the end of the server is looked for.
+/// Longest sleep between checks for the end of the server.
 const MAX_SLEEP: Duration = Duration::from_millis(50);
 
 /// A request for the session, whose data are in the store already.
@@ -74,7 +74,7 @@ pub struct Delivery {
     session: Session,
     clock: Clock,
     latency: Latency,
-    /// How much before it is due the next reply leaves.
+    /// Lead time of the next reply.
     early: Duration,
     /// When the last request came or the last reply left.
     last_activity: Instant,
@@ -139,7 +139,7 @@ impl Delivery {
         Ok((self.session, self.log))
     }
 
-    /// Submits a request, and delivers what is due.
+    /// Submits a request, and sends the replies that are due.
     fn take(&mut self, job: Job) -> Result<(), RunError> {
         self.last_activity = Instant::now();
         let asked = self.clock.at(job.asked);
@@ -147,9 +147,10 @@ impl Delivery {
         self.deliver()
     }
 
-    /// Submits the first part of a request, as long as one of a client may be; its arrival is not before `earliest_ns`.
+    /// Submits the first part of a request, of the maximum size of a client's request. It arrives at `earliest_ns` or
+    /// later.
     fn submit(&mut self, job: Job, earliest_ns: u64) -> Result<(), RunError> {
-        // Several threads read requests: one that was read earlier may come later.
+        // Several threads read requests, so they may be queued in another order than they were read.
         let arrival = Time::from_ns(earliest_ns).max(self.session.now()).max(self.last_arrival);
         self.last_arrival = arrival;
         let request = match job.op {
@@ -167,7 +168,7 @@ impl Delivery {
         Ok(())
     }
 
-    /// Advances the session to now, and replies to what it has completed.
+    /// Advances the session to now, and replies to the completed requests.
     fn deliver(&mut self) -> Result<(), RunError> {
         let now = Time::from_ns(self.clock.at(Instant::now() + self.early)).max(self.session.now());
         self.session.advance(now, &mut |_| true)?;
@@ -208,7 +209,7 @@ impl Delivery {
     }
 }
 
-/// Returns how many bytes of a request are submitted at once.
+/// Returns the number of bytes of a request that are submitted at once.
 fn part_of(job: &Job) -> u32 {
     job.bytes.min(MAX_DATA_BYTES)
 }
@@ -239,7 +240,7 @@ mod tests {
         let client = Arc::new(Client::new(Stream::Unix(near), &Budget::of_all_clients()));
         let clock = Clock::new(1.0);
         let (sender, jobs) = channel();
-        // The second was read 5 ms before the first, and comes after it.
+        // The second was read 5 ms before the first, but is queued after it.
         for (cookie, read_ms) in [(1, 5), (2, 0)] {
             let asked = clock.instant(read_ms * 1_000_000);
             std::thread::sleep(asked.saturating_duration_since(Instant::now()));
@@ -259,10 +260,10 @@ mod tests {
         let rows: Vec<Vec<u64>> =
             text.lines().skip(2).map(|line| line.split(',').filter_map(|cell| cell.parse().ok()).collect()).collect();
         let [first, second] = &rows[..] else { panic!("two requests: {text}") };
-        // Without the letters: t, device, offset, bytes, asked, due, sent, response.
+        // Without the columns of letters: t, device, offset, bytes, asked, due, sent, response.
         assert!(first[0] >= 5_000_000 && second[0] >= first[0], "{text}");
         assert_eq!((second[4], second[7]), (0, second[6]), "{text}");
-        // It was 5 ms late in any case.
+        // It was at least 5 ms late.
         assert!(accuracy.on_time <= 0.5, "{accuracy:?}");
     }
 }

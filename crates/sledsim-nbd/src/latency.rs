@@ -1,5 +1,5 @@
-//! Latency of the transport: what a request takes to reach the server, and its reply to reach the client. It grows with the time that
-//! both have waited: caches are cold, and processors have gone to sleep.
+//! Latency of the transport: the time for a request to reach the server and for its reply to reach the client. It grows
+//! with the preceding idle time, because caches are cold and processors are in sleep states.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 
 use crate::os;
 
-/// The end of a wait is spent busy, since a sleep may last longer than asked: a part of the wait, within these bounds.
+/// The end of a wait is a busy wait, because a sleep may last longer than requested: a share of the wait, within these
+/// bounds.
 const MIN_BUSY: Duration = Duration::from_micros(100);
 const MAX_BUSY: Duration = Duration::from_millis(1);
 const BUSY_PART: u32 = 10;
 
-/// Waits after which the latency is measured.
+/// Idle times after which the latency is measured.
 const WAITS: [Duration; 5] = [
     Duration::ZERO,
     Duration::from_micros(300),
@@ -22,7 +23,7 @@ const WAITS: [Duration; 5] = [
     Duration::from_millis(4),
     Duration::from_millis(16),
 ];
-/// Measurements after each wait; the median counts.
+/// Number of measurements after each idle time; their median is used.
 const SAMPLES: usize = 11;
 
 /// Bytes of a request, of the header of a reply, and of its data, which clients read separately.
@@ -30,7 +31,7 @@ const REQUEST_BYTES: usize = 28;
 const HEADER_BYTES: usize = 16;
 const DATA_BYTES: usize = 4096;
 
-/// Returns how much of the end of a wait is spent busy: nothing on a single processor, which others need meanwhile.
+/// Returns the length of the busy wait at the end of a wait: 0 on a single processor, which other threads need.
 #[must_use]
 pub fn busy_time(wait: Duration, has_single_processor: bool) -> Duration {
     if has_single_processor {
@@ -40,18 +41,18 @@ pub fn busy_time(wait: Duration, has_single_processor: bool) -> Duration {
     }
 }
 
-/// Time that a request and its reply take together, after each of `WAITS`.
+/// Time of a request plus its reply, after each of `WAITS`.
 #[derive(Clone, Debug)]
 pub struct Latency([Duration; WAITS.len()]);
 
 impl Latency {
-    /// Measures it between two threads that behave as a server and a client do.
+    /// Measures the latency between two threads that behave like a server and a client.
     ///
-    /// On a single processor, as in a guest, it is the time that a header alone takes one way, the same after every wait: other work
-    /// keeps that processor busy, as it would with a real device.
+    /// On a single processor, as in a virtual machine, it is the one-way time of a header, the same after every idle
+    /// time: other work keeps that processor busy, as with a real device.
     ///
     /// # Errors
-    /// There are no sockets or threads.
+    /// Sockets or threads can't be created.
     pub fn measure() -> io::Result<Self> {
         let (server, client) = UnixStream::pair()?;
         let has_single_processor = os::has_single_processor();
@@ -95,7 +96,8 @@ impl Latency {
         Self(Default::default())
     }
 
-    /// Returns the latency after a wait: interpolated between those that were measured, and that of the nearest beyond them.
+    /// Returns the latency after a wait: interpolated between the measured ones, and the nearest one outside their
+    /// range.
     #[must_use]
     pub fn after(&self, wait: Duration) -> Duration {
         let next = WAITS.partition_point(|&measured| measured <= wait);

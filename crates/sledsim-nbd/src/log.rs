@@ -1,4 +1,4 @@
-//! A log of all requests, and whether their replies were sent on time.
+//! A log of all requests and of the accuracy of their reply times.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -78,7 +78,7 @@ impl Log {
         self.counts[place] += 1;
         // The time between reading a request and its arrival makes the reply late.
         let (simulated_ns, response_ns) = (due_ns.saturating_sub(arrival_ns), sent_ns.saturating_sub(asked_ns));
-        // A flush may take no time, of which there is no share.
+        // A flush may take no time, so it has no relative error.
         if op != Op::Flush {
             let error_ns = response_ns.abs_diff(simulated_ns);
             self.on_time += u64::from(error_ns as f64 <= ON_TIME_SHARE * simulated_ns as f64);
@@ -103,7 +103,7 @@ impl Log {
             let line = first.remove();
             let Some(file) = &mut self.file else { continue };
             if let Err(error) = writeln!(file, "{line}") {
-                // What was written stays, and the error is reported at the end.
+                // Earlier lines are kept, and the error is reported at the end.
                 self.error.get_or_insert(error);
                 self.file = None;
             }
@@ -163,7 +163,7 @@ pub struct Accuracy {
 }
 
 impl Accuracy {
-    /// Returns true if enough replies were on time to trust what a program measures.
+    /// Returns true if enough replies were on time for measurements of programs to be valid.
     #[must_use]
     pub fn is_trusted(&self) -> bool {
         self.on_time >= TRUSTED_SHARE

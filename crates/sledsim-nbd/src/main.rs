@@ -182,7 +182,7 @@ fn resolved(path: &Path, settings: &[String]) -> Result<Resolved, String> {
     draft.set(&settings).resolve(&catalog, folder).map_err(|faults| faults.to_string())
 }
 
-/// Returns true if clients take the place of the setting: it is of the workload or the run.
+/// Returns true for a setting of the workload or the run, which clients replace.
 fn is_replaced_by_clients(setting: &str) -> bool {
     let path = setting.split('=').next().unwrap_or_default();
     ["run", "workload"].contains(&path.split('.').next().unwrap_or_default().trim())

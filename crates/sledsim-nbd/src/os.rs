@@ -41,8 +41,8 @@ pub fn has_single_processor() -> bool {
     std::thread::available_parallelism().is_ok_and(|processors| processors.get() == 1)
 }
 
-/// Keeps processors from sleep states that they are slow to leave, until the returned file is closed; `None` if the system does not
-/// allow it.
+/// Keeps processors out of sleep states with a long wake-up time, until the returned file is closed; `None` if the
+/// system does not allow it.
 #[must_use]
 pub fn keep_processors_awake() -> Option<File> {
     let mut file = OpenOptions::new().write(true).open("/dev/cpu_dma_latency").ok()?;
@@ -74,14 +74,14 @@ pub fn zero_range(file: &File, offset: u64, length: u64, keep_space: bool) -> io
     }
 }
 
-/// Waits until a read would not block, or a signal comes.
+/// Waits until a read would not block, or a signal arrives.
 pub fn wait_readable(from: BorrowedFd<'_>) {
     let mut polled = libc::pollfd { fd: from.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     // SAFETY: the pointer is to one `pollfd`, as the count says, and the descriptor is open while `from` is borrowed.
     let _ = unsafe { libc::poll(&raw mut polled, 1, -1) };
 }
 
-/// Sends what a socket takes without blocking; returns the number of bytes, which may be 0.
+/// Sends data as far as the socket accepts it without blocking. Returns the number of bytes, which may be 0.
 ///
 /// # Errors
 /// Those of the socket: the other end is closed.

@@ -1,7 +1,7 @@
 //! The protocol of network block devices: fixed newstyle handshake, simple replies.
 //!
-//! Lengths that a client sends are checked before anything of that length is read. Whatever is wrong ends in a reply with an error or
-//! in the end of that connection. Numbers are those of the protocol's description (NetworkBlockDevice/nbd, doc/proto.md).
+//! Lengths from a client are checked before data of that length is read. Every error leads to an error reply or to the
+//! end of that connection. Numbers are those of the protocol's description (NetworkBlockDevice/nbd, doc/proto.md).
 
 use std::io::{self, Read, Write};
 
@@ -15,7 +15,7 @@ const REPLY_MAGIC: u32 = 0x6744_6698;
 const SERVER_FLAGS: u16 = 0b11;
 const NO_ZEROES: u32 = 0b10;
 
-/// Has flags, flush, force unit access, trim, write zeroes, and several connections see the same data.
+/// Supports flags, flush, forced unit access, trim, write zeroes, and several connections to the same data.
 const EXPORT_FLAGS: u16 = 1 | 4 | 8 | 32 | 64 | 256;
 const ROTATIONAL: u16 = 16;
 
@@ -28,7 +28,7 @@ const NO_HOLE: u16 = 2;
 pub const MAX_OPTION_BYTES: u32 = 1 << 16;
 /// Longest data of a read or a write, in bytes.
 pub const MAX_DATA_BYTES: u32 = 32 << 20;
-/// Options that one client may send.
+/// Maximum number of options of one client.
 const MAX_OPTIONS: usize = 1000;
 
 /// Length of the header of a reply in bytes.
@@ -95,7 +95,7 @@ impl Request {
         self.flags & NO_HOLE == 0
     }
 
-    /// Returns why a device of `size` bytes refuses the request, or `None` if it does not.
+    /// Returns the reason why a device of `size` bytes rejects the request, or `None` if it accepts it.
     #[must_use]
     pub fn refusal(&self, size: u64) -> Option<Error> {
         let known_flags = if self.command == Command::WriteZeroes { FUA | NO_HOLE } else { FUA };
@@ -390,7 +390,7 @@ mod tests {
         let flags = 3_u32.to_be_bytes().to_vec();
         let (mut went, mut asked, mut refused) = (0, 0, 0);
         for _ in 0..size(20_000, 1_000_000) {
-            // A conversation that is right, and then mutated: bytes changed, cut out, doubled, or cut off.
+            // A valid conversation, and mutations of it: changed, deleted, duplicated or truncated bytes.
             let mut says = flags.clone();
             for _ in 0..stream.below(3) {
                 let data = vec![0; stream.below(20) as usize];

@@ -23,10 +23,10 @@ use crate::store::Store;
 
 /// Connections that are served at once.
 pub const MAX_CONNECTIONS: usize = 256;
-/// Connections beyond that get an error reply; those beyond this number are closed at once.
+/// Connections beyond [`MAX_CONNECTIONS`] get an error reply; those beyond this number are closed at once.
 const MAX_REFUSED: usize = 64;
 const TOO_MANY: Export = Export::Unavailable("256 connections are served, and no more at once");
-/// How often the server looks whether it has to end while no client connects.
+/// Interval of the checks for the end of the server while no client connects.
 const ACCEPT_INTERVAL: Duration = Duration::from_millis(20);
 /// Time for the whole negotiation.
 const NEGOTIATION: Duration = Duration::from_secs(10);
@@ -44,11 +44,11 @@ pub struct Options {
     pub dilation: f64,
     /// The file of the data; in memory if there is none.
     pub image: Option<PathBuf>,
-    /// Remove that file at the end.
+    /// True to remove that file at the end.
     pub drop: bool,
     /// The file of the trace of all requests.
     pub log: Option<PathBuf>,
-    /// End when the last client has disconnected.
+    /// True to end when the last client has disconnected.
     pub once: bool,
 }
 
@@ -88,7 +88,7 @@ pub fn serve(
     let served = thread::scope(|scope| {
         let delivery = Delivery::new(session, clock, latency, jobs, log);
         let thread = thread::Builder::new().name("delivery".into()).spawn_scoped(scope, || {
-            // Without it the summary shows what that cost.
+            // Without real-time priority, the summary shows the loss of accuracy.
             let _ = os::set_realtime_priority();
             let done = delivery.run(&is_stopped);
             stop.store(true, Ordering::Relaxed);
@@ -150,7 +150,7 @@ pub struct Ready {
     pub address: Address,
     /// Size of the device in bytes.
     pub size: u64,
-    /// How much before it is due a reply leaves after 1 ms without activity: the measured latency.
+    /// Lead time of replies after 1 ms without activity: the measured latency.
     pub early: Duration,
     /// The machine's time at which the session's clock was 0.
     pub began: SystemTime,
@@ -210,7 +210,7 @@ fn accept<'scope>(
             break;
         }
         let Ok(stream) = listener.accept() else {
-            // No client, one that has gone already, or too many open files.
+            // No client connects, it has disconnected already, or too many files are open.
             thread::sleep(ACCEPT_INTERVAL);
             continue;
         };
@@ -352,7 +352,7 @@ fn receive_data(
     Ok(asked)
 }
 
-/// Does what is left to do in the store for a request; returns its reply, and how the session sees it, if it does.
+/// Completes the work of a request in the store. Returns its reply, and its operation in the session, if it has one.
 fn access(store: &Store, request: &Request, client: &Client) -> Result<(Reply, Option<Op>), Error> {
     let Request { command, cookie, offset, length, .. } = *request;
     let (reply, op) = match command {

@@ -58,7 +58,7 @@ impl Address {
     /// Checks that a socket can be created there. A socket without a server is removed later.
     ///
     /// # Errors
-    /// The path is too long, or something else is there; with what to do.
+    /// The path is too long, or another file exists there; the message names a remedy.
     pub fn require_free(&self) -> Result<(), String> {
         let Self::Unix(path) = self else { return Ok(()) };
         let bytes = path.as_os_str().len();
@@ -69,7 +69,7 @@ impl Address {
                 path.display()
             ));
         }
-        // A symbolic link to nothing is in the way, too.
+        // A dangling symbolic link is an obstacle, too.
         let Ok(found) = path.symlink_metadata() else { return Ok(()) };
         let kind = std::fs::metadata(path).map_or(found.file_type(), |end| end.file_type());
         let what = if kind.is_socket() {

@@ -30,7 +30,7 @@ pub enum Store {
 pub struct Image {
     file: File,
     sync: fn(&File) -> io::Result<()>,
-    /// True once a sync has failed. The kernel reports lost data to one sync only, so later ones would succeed.
+    /// True once a sync has failed. The kernel reports lost data to one sync only, so later syncs would succeed.
     has_failed: Mutex<bool>,
 }
 
@@ -124,7 +124,7 @@ impl Store {
         Ok(())
     }
 
-    /// Makes all that was written durable; data in memory are never durable.
+    /// Makes all written data durable; data in memory are never durable.
     ///
     /// # Errors
     /// Those of the file. Once a sync has failed every later one fails, too: data were lost.

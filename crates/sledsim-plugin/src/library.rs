@@ -90,7 +90,7 @@ unsafe fn open_copy(content: &[u8]) -> Result<Library, String> {
         // SAFETY: as the caller guarantees.
         unsafe { Library::open(&path) }
     });
-    // What is open stays so without its name; where a system does not allow that, the file stays.
+    // An open library does not need its file; if the system does not allow the removal, the file stays.
     let _ = std::fs::remove_file(&path);
     library
 }
@@ -101,7 +101,7 @@ fn new_file() -> io::Result<(PathBuf, File)> {
         let number = COPIES.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("sledsim-policy-{}-{number}.so", std::process::id()));
         match File::create_new(&path) {
-            // Somebody's who had this number before.
+            // An earlier process with this id left a file of this name.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             made => return Ok((path, made?)),
         }

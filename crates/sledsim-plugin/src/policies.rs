@@ -1,4 +1,5 @@
-//! The roles of compiled policies and mechanisms. One whose functions have not been called yet makes others.
+//! Compiled policies and mechanisms, by role. An instance whose functions have not been called yet serves as the
+//! factory of others.
 
 use sledsim::engine::Stop;
 use sledsim::fault::{Fault, Kind};
@@ -73,7 +74,7 @@ impl CustomScheduler for CompiledScheduler {
     }
 }
 
-/// A compiled choice of the copy that serves a read.
+/// A compiled mirror policy, which picks the copy that serves a read.
 #[derive(Clone)]
 pub struct CompiledMirror {
     pub policy: Policy,
@@ -233,7 +234,7 @@ pub struct CompiledReplacement {
     pub replace: Replace,
     /// State of each slot, bytes.
     pub slot_bytes: usize,
-    /// Slots of the cache; 0 until the policy belongs to one.
+    /// Slots of the cache; 0 until the policy is used by a cache.
     pub slots: u32,
 }
 

@@ -434,7 +434,7 @@ impl Rest {
     }
 }
 
-/// The block and direction that a mechanism is asked about.
+/// The block and direction of a query of a mechanism.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
     pub lbn: u64,
@@ -443,7 +443,7 @@ pub struct Target {
 }
 
 impl Mechanism {
-    /// Asks the mechanism a question, and returns the answer.
+    /// Sends a query to the mechanism and returns the answer.
     pub fn ask(self, question: Question, now: Time, target: Target, memory: &mut Memory) -> i64 {
         self.call(&MechanismArguments {
             what: question as u32,

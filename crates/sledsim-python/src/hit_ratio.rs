@@ -49,8 +49,8 @@ fn cache((policy, pages): &Cache<'_>, loader: &PythonLoader) -> PyResult<CacheSp
 /// Replays a trace on caches and returns their counts.
 #[pyfunction]
 #[pyo3(signature = (
-    source, *, caches, policies, page_bytes = None, progress = None, format = None, skip_bad = 0, sector_bytes = None, columns = None,
-    event = None, time_unit = None
+    source, *, caches, policies, page_bytes = None, progress = None, format = None, skip_bad = 0, sort = false, sector_bytes = None,
+    columns = None, event = None, time_unit = None
 ))]
 #[allow(clippy::too_many_arguments)] // Keyword arguments of a Python function.
 pub fn hit_ratios<'py>(
@@ -62,14 +62,17 @@ pub fn hit_ratios<'py>(
     progress: Option<Py<PyAny>>,
     format: Option<String>,
     skip_bad: u64,
+    sort: bool,
     sector_bytes: Option<u32>,
     columns: Option<Columns>,
     event: Option<String>,
     time_unit: Option<String>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    // Requests count in the order of the trace, whatever their times.
-    let options =
-        TraceOptions { ignore_times: true, ..options(format, skip_bad, sector_bytes, columns, [event, time_unit])? };
+    // Requests are replayed in the order of the trace, regardless of their times, unless it is sorted.
+    let options = TraceOptions {
+        ignore_times: true,
+        ..options(format, skip_bad, sort, sector_bytes, columns, [event, time_unit])?
+    };
     let loader = PythonLoader::new(policies, None);
     let caches = caches.iter().map(|each| cache(each, &loader)).collect::<PyResult<Vec<_>>>()?;
     let mut stopped = None;

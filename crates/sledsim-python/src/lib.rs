@@ -31,8 +31,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     fill(module, RustPlugins::default())
 }
 
-/// Fills a Python module with the compiled core of Sledsim and the plugins of a crate. Sledsim uses the module in place of its own
-/// core if the environment variable `SLEDSIM_CORE` names it.
+/// Fills a Python module with the compiled core of Sledsim and the plugins of a crate. Sledsim loads the module instead
+/// of its default core if the environment variable `SLEDSIM_CORE` names it.
 ///
 /// # Errors
 /// The name of a plugin is taken, or Python refuses an addition to the module.

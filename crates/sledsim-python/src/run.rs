@@ -9,7 +9,7 @@ use pyo3::types::PyDict;
 use sledsim::engine::Progress;
 use sledsim::fault::Fault;
 use sledsim::metrics::interval::{self, Interval};
-use sledsim::metrics::recorder::{Log, Quantity, Recorder, Which};
+use sledsim::metrics::recorder::{Log, Quantity, Recorder, Selection};
 use sledsim::plugin::Role;
 use sledsim::power::{Activity, Span, Timeline, TimelineSpec};
 use sledsim::request::{Flags, Op};
@@ -180,14 +180,14 @@ impl RunOutput {
             "service" => Quantity::Service,
             other => return Err(errors::run(Fault::unknown_name("quantity", other, ["response", "wait", "service"]))),
         };
-        let which = match op {
-            "all" => Which::All,
-            "reads" => Which::Reads,
-            "writes" => Which::Writes,
+        let selection = match op {
+            "all" => Selection::All,
+            "reads" => Selection::Reads,
+            "writes" => Selection::Writes,
             other => return Err(errors::run(Fault::unknown_name("op", other, ["all", "reads", "writes"]))),
         };
         load_numpy(python)?;
-        let bins = self.recorder.histogram(quantity, which).bins(BINS_PER_OCTAVE);
+        let bins = self.recorder.histogram(quantity, selection).bins(BINS_PER_OCTAVE);
         let edges_ms: Vec<f64> = bins.edges_ns.iter().map(|&ns| ns_to_ms(ns as f64)).collect();
         Ok((edges_ms.into_pyarray(python), bins.counts.into_pyarray(python)))
     }

@@ -208,7 +208,7 @@ impl Scenario {
         }
     }
 
-    /// Returns the scenario with its trace in memory, whose columns are named so.
+    /// Returns the scenario with its trace in memory.
     #[pyo3(signature = (table, columns = None))]
     fn with_table(&self, python: Python<'_>, table: &TraceTable, columns: Option<BTreeMap<String, String>>) -> Self {
         let mut scenario = self.resolved.scenario().clone();

@@ -26,6 +26,7 @@ pub type Columns = BTreeMap<String, String>;
 pub fn options(
     format: Option<String>,
     skip_bad: u64,
+    sort: bool,
     sector_bytes: Option<u32>,
     columns: Option<Columns>,
     [event, time_unit]: [Option<String>; 2],
@@ -37,6 +38,7 @@ pub fn options(
         time_unit: time_unit.map_err(errors::trace)?,
         format: format.unwrap_or_else(|| "auto".into()),
         skip_bad,
+        sort,
         sector_bytes,
         columns,
         ..TraceSpec::default()
@@ -99,7 +101,7 @@ impl TraceTable {
         Ok(Self { table })
     }
 
-    /// Its name: of a trace in memory what a scenario has in place of a path.
+    /// Its name, which a scenario has in place of a path.
     #[getter]
     fn name(&self) -> &str {
         self.table.name()
@@ -131,7 +133,7 @@ impl TraceTable {
 #[pyfunction]
 #[pyo3(signature = (name, names, columns = None))]
 pub fn used_columns(name: &str, names: Vec<String>, columns: Option<Columns>) -> PyResult<Vec<String>> {
-    let options = options(None, 0, None, columns, [None, None])?;
+    let options = options(None, 0, false, None, columns, [None, None])?;
     Table::used(name, &names, &options.columns.unwrap_or_default()).map_err(errors::trace)
 }
 
@@ -176,17 +178,18 @@ impl TraceReader {
 #[pymethods]
 impl TraceReader {
     #[new]
-    #[pyo3(signature = (source, *, format = None, skip_bad = 0, sector_bytes = None, columns = None, event = None, time_unit = None))]
+    #[pyo3(signature = (source, *, format = None, skip_bad = 0, sort = false, sector_bytes = None, columns = None, event = None, time_unit = None))]
     fn new(
         source: Source,
         format: Option<String>,
         skip_bad: u64,
+        sort: bool,
         sector_bytes: Option<u32>,
         columns: Option<Columns>,
         event: Option<String>,
         time_unit: Option<String>,
     ) -> PyResult<Self> {
-        let options = options(format, skip_bad, sector_bytes, columns, [event, time_unit])?;
+        let options = options(format, skip_bad, sort, sector_bytes, columns, [event, time_unit])?;
         let reader = errors::catch_panic(|| watched(&source, &options))?.map_err(read_error)?;
         Ok(Self { reader: Mutex::new(reader) })
     }
@@ -250,19 +253,20 @@ impl TraceReader {
 
 /// Returns statistics of a trace.
 #[pyfunction]
-#[pyo3(signature = (source, *, format = None, skip_bad = 0, sector_bytes = None, columns = None, event = None, time_unit = None))]
+#[pyo3(signature = (source, *, format = None, skip_bad = 0, sort = false, sector_bytes = None, columns = None, event = None, time_unit = None))]
 #[allow(clippy::too_many_arguments)] // Keyword arguments of a Python function.
 pub fn trace_info<'py>(
     python: Python<'py>,
     source: Source,
     format: Option<String>,
     skip_bad: u64,
+    sort: bool,
     sector_bytes: Option<u32>,
     columns: Option<Columns>,
     event: Option<String>,
     time_unit: Option<String>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let options = options(format, skip_bad, sector_bytes, columns, [event, time_unit])?;
+    let options = options(format, skip_bad, sort, sector_bytes, columns, [event, time_unit])?;
     let info =
         python.detach(|| errors::catch_panic(|| TraceInfo::of(watched(&source, &options)?)))?.map_err(read_error)?;
     to_python(python, &to_value(&info))
@@ -270,7 +274,7 @@ pub fn trace_info<'py>(
 
 /// Writes a trace in another format, and returns the number of records.
 #[pyfunction]
-#[pyo3(signature = (src, dst, *, to, format = None, skip_bad = 0, sector_bytes = None, columns = None, event = None, time_unit = None))]
+#[pyo3(signature = (src, dst, *, to, format = None, skip_bad = 0, sort = false, sector_bytes = None, columns = None, event = None, time_unit = None))]
 #[allow(clippy::too_many_arguments)] // Keyword arguments of a Python function.
 pub fn trace_convert(
     python: Python<'_>,
@@ -279,12 +283,13 @@ pub fn trace_convert(
     to: &str,
     format: Option<String>,
     skip_bad: u64,
+    sort: bool,
     sector_bytes: Option<u32>,
     columns: Option<Columns>,
     event: Option<String>,
     time_unit: Option<String>,
 ) -> PyResult<u64> {
-    let options = options(format, skip_bad, sector_bytes, columns, [event, time_unit])?;
+    let options = options(format, skip_bad, sort, sector_bytes, columns, [event, time_unit])?;
     let to: TraceFormat = to.parse().map_err(errors::trace)?;
     python.detach(|| errors::catch_panic(|| traces::convert(watched(&src, &options)?, &dst, to)))?.map_err(read_error)
 }
@@ -297,6 +302,7 @@ pub fn trace_formats(python: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         .map(|format| {
             serde_json::json!({
                 "name": format.name(), "description": format.description(), "has_times": format.has_times(),
+                "lists_objects": format.lists_objects(),
                 "written": format.written().is_some(), "suffix": format.written().flatten(),
             })
         })

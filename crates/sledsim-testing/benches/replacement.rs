@@ -39,15 +39,15 @@ fn pinned(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("pinned");
     group.throughput(Throughput::Elements(MISSES)).sample_size(10);
     for policy in POLICIES {
-        for is_told in [false, true] {
+        for notified in [false, true] {
             let mut cache = build(&policy.default, SLOTS);
-            if is_told {
+            if notified {
                 cache.expect_releases();
             }
             (0..u64::from(SLOTS)).for_each(|key| assert!(!cache.reference(key)));
             let mut is_pinned: Vec<bool> = (0..SLOTS).map(|slot| slot < SLOTS / 10 * 9).collect();
             let (mut next, mut random) = (u64::from(SLOTS), Stream::new(1, "pins"));
-            let name = BenchmarkId::new(policy.name, if is_told { "told" } else { "walk" });
+            let name = BenchmarkId::new(policy.name, if notified { "notified" } else { "walk" });
             group.bench_function(name, |bencher| {
                 bencher.iter(|| {
                     for _ in 0..MISSES {

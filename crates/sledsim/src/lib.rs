@@ -1,8 +1,8 @@
 //! Sledsim: a simulator of storage that moves.
 //!
-//! Everything speaks [`time`], [`request`], [`units`] and [`fault`]; `engine` runs components; `power`, `devices`, `schedulers`,
-//! `workloads`, `traces`, `metrics` and `reliability` stand beside each other on top of it; `hierarchy` nests components;
-//! only `scenario` knows concrete names.
+//! All modules use [`time`], [`request`], [`units`] and [`fault`]. `engine` runs components. `power`, `devices`,
+//! `schedulers`, `workloads`, `traces`, `metrics` and `reliability` build on it. `hierarchy` nests components. Only
+//! `scenario` refers to concrete kinds and policies by name.
 
 #![forbid(unsafe_code)]
 #![warn(clippy::cast_possible_truncation, clippy::cast_sign_loss)]

@@ -16,6 +16,7 @@ from sledsim.cli.options import (
     SectorBytes,
     Sets,
     SkipBad,
+    Sort,
     TimeUnit,
     TraceFile,
     TraceFormat,
@@ -309,6 +310,7 @@ def trace(
     ] = None,
     trace_format: TraceFormat = None,
     skip_bad: SkipBad = 0,
+    sort: Sort = False,
     columns: Columns = None,
     sector_bytes: SectorBytes = None,
     event: Event = None,
@@ -327,7 +329,7 @@ def trace(
         raise typer.BadParameter("add --out FILE", param_hint="--to")
     if out is not None and as_json:
         raise typer.BadParameter("leave out --json: a conversion prints nothing", param_hint="--out")
-    options = reader_options(trace_format, skip_bad, columns, sector_bytes, event, time_unit)
+    options = reader_options(trace_format, skip_bad, columns, sector_bytes, event, time_unit, sort=sort)
     opened = open_trace(file, **options)
     if out is not None:
         _convert(opened, out, to)

@@ -27,6 +27,7 @@ __all__ = [
     "SectorBytes",
     "Sets",
     "SkipBad",
+    "Sort",
     "System",
     "Threads",
     "TimeUnit",
@@ -81,7 +82,9 @@ System = Annotated[
     str,
     typer.Argument(metavar="SYSTEM", help="Scenario, - for standard input, or a device or drawing by name or file."),
 ]
-TraceFile = Annotated[Path, typer.Argument(metavar="TRACE", help="Block trace, compressed or not.")]
+TraceFile = Annotated[
+    Path, typer.Argument(metavar="TRACE", help="Block trace, compressed, in an archive, or the files of blktrace.")
+]
 Sets = Annotated[
     list[str] | None,
     typer.Option(
@@ -149,6 +152,7 @@ TraceFormat = Annotated[
 SkipBad = Annotated[
     int, typer.Option("--skip-bad", metavar="N", min=0, help="Skip and count up to N malformed records.")
 ]
+Sort = Annotated[bool, typer.Option("--sort", help="Sort the records of the trace by time.")]
 SectorBytes = Annotated[
     int | None,
     typer.Option(
@@ -166,7 +170,7 @@ Columns = Annotated[
 ]
 Event = Annotated[
     str | None,
-    typer.Option("--event", metavar="NAME", help="blkparse event that counts as arrival: queued or dispatched."),
+    typer.Option("--event", metavar="NAME", help="Event of blktrace that is the arrival: queued or dispatched."),
 ]
 TimeUnit = Annotated[
     str | None,
@@ -181,12 +185,14 @@ def reader_options(
     sector_bytes: int | None = None,
     event: str | None = None,
     time_unit: str | None = None,
+    *,
+    sort: bool = False,
 ) -> dict[str, Any]:
     """Return the arguments of functions that read a trace.
 
     Parameters
     ----------
-    trace_format, skip_bad, columns, sector_bytes, event, time_unit
+    trace_format, skip_bad, columns, sector_bytes, event, time_unit, sort
         Values of the options.
     """
     from sledsim.traces.trace import require_other
@@ -195,6 +201,7 @@ def reader_options(
     return {
         "format": trace_format,
         "skip_bad": skip_bad,
+        "sort": sort,
         "sector_bytes": sector_bytes,
         "columns": _mapping_of(columns),
         "event": event,

@@ -23,6 +23,7 @@ from sledsim.cli.options import (
     ScenarioFile,
     Sets,
     SkipBad,
+    Sort,
     System,
     Timeline,
     TraceFile,
@@ -180,6 +181,7 @@ def replay(
     ] = None,
     trace_format: TraceFormat = None,
     skip_bad: SkipBad = 0,
+    sort: Sort = False,
     columns: Columns = None,
     sets: Sets = None,
     as_json: AsJson = False,
@@ -211,6 +213,7 @@ def replay(
         "devices": numbers(devices, "devices", int),
         "records": records,
         **reader_options(trace_format, skip_bad, columns),
+        "sort": sort or None,
         "skip_bad": skip_bad or None,
     }
     # Options are passed as settings, so that errors of both name what was typed.

@@ -20,6 +20,7 @@ from sledsim.cli.options import (
     SectorBytes,
     Sets,
     SkipBad,
+    Sort,
     Threads,
     TimeUnit,
     TraceFile,
@@ -392,11 +393,12 @@ def hit_ratio(
             "--page-bytes",
             metavar="N",
             min=1,
-            help="Page size (default: that of the format, 512 for ARC lists, else 4096).",
+            help="Page size (default: that of the format, 512 for ARC lists, else 4096; none for keys and objects).",
         ),
     ] = None,
     trace_format: TraceFormat = None,
     skip_bad: SkipBad = 0,
+    sort: Sort = False,
     columns: Columns = None,
     sector_bytes: SectorBytes = None,
     event: Event = None,
@@ -406,8 +408,9 @@ def hit_ratio(
 ) -> None:
     """Compute hit ratios of caches under a trace.
 
-    Every request references the pages that it touches, in the order of the trace; times are ignored. Reads and writes
-    count alike, and a missed page enters the cache.
+    Every request references the pages that it touches, in the order of the trace; times are ignored unless --sort is
+    given. Reads and writes count alike, and a missed page enters the cache. In lists of keys and of objects each counts
+    as one page, whatever its size.
     """
     from sledsim.studies.hit_ratios.ratios import hit_ratio as compute
 
@@ -417,7 +420,7 @@ def hit_ratio(
         policies or ["lru"],
         page_counts(pages or ["1000"]),
         page_bytes=page_bytes,
-        **reader_options(trace_format, skip_bad, columns, sector_bytes, event, time_unit),
+        **reader_options(trace_format, skip_bad, columns, sector_bytes, event, time_unit, sort=sort),
         progress=True,
     )
     print_result(found, as_json=as_json)
@@ -792,6 +795,7 @@ def validate_drive(
     plot: Plot = None,
     out: Out = None,
     skip_bad: SkipBad = 0,
+    sort: Sort = False,
     as_json: AsJson = False,
 ) -> None:
     """Compare a drive's model with measured service times.
@@ -805,7 +809,7 @@ def validate_drive(
 
     check_chart(plot)
     check_target(out, COPY_OPTIONS)
-    found = validate(specs, trace, overrides=sets or [], skip_bad=skip_bad, progress=True)
+    found = validate(specs, trace, overrides=sets or [], skip_bad=skip_bad, sort=sort, progress=True)
     print_result(found, as_json=as_json)
     if out:
         found.write(out)

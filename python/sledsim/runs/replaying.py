@@ -107,7 +107,7 @@ def require_effect(resolved: Resolved) -> None:
     kept = workload["outstanding"] != 1
     if not (timed or kept) or workload["mode"] == "outstanding":
         return
-    options = {key: workload[key] for key in ("skip_bad", "sector_bytes", "columns", "time_unit")}
+    options = {key: workload[key] for key in ("skip_bad", "sort", "sector_bytes", "columns", "time_unit")}
     if resolved.table is None:
         trace = open_trace(
             workload["path"], **options, format=None if workload["format"] == "auto" else workload["format"]

@@ -10,7 +10,19 @@ from sledsim.show.tables import Table, duration, number
 __all__ = ["info_tables"]
 
 #: What has tables of its own.
-ELSEWHERE = {"sizes", "gaps", "device_list"}
+ELSEWHERE = {"sizes", "gaps", "device_list", "lists_objects"}
+#: Figures that a list of objects does not have: the offsets of its records are numbers of objects.
+OF_DEVICES = {
+    "sector_bytes",
+    "min_offset_bytes",
+    "max_offset_bytes",
+    "end_offset_bytes",
+    "sequential_read_share",
+    "sequential_write_share",
+    "devices",
+    "flushes",
+    "durable_writes",
+}
 #: The longest bar of a histogram.
 BAR = 32
 #: Devices of a trace that are named one by one; of more, runs of numbers and how many there are.
@@ -29,10 +41,14 @@ def info_tables(path: Path, info: Mapping[str, Any], fits: Sequence[tuple[str, i
     fits
         Devices that it might be replayed on, with the bytes that each has room for.
     """
-    rows = [[_label(key), _format_value(value)] for key, value in info.items() if key not in ELSEWHERE]
-    at = next(place for place, (label, _) in enumerate(rows) if label == "devices")
-    rows[at][1] = _devices(info)
-    rows += _fitting(info["end_offset_bytes"], fits)
+    left_out = ELSEWHERE | OF_DEVICES if info["lists_objects"] else ELSEWHERE
+    rows = [[_label(key), _format_value(value)] for key, value in info.items() if key not in left_out]
+    if info["lists_objects"]:
+        rows.append(["use", "objects of a cache without addresses on a device: compute hit ratios"])
+    else:
+        at = next(place for place, (label, _) in enumerate(rows) if label == "devices")
+        rows[at][1] = _devices(info)
+        rows += _fitting(info["end_offset_bytes"], fits)
     tables = [Table([str(path), ""], rows, left=frozenset({1}))]
     if info["sizes"]:
         tables.append(_sizes(info))

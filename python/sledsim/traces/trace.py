@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from glob import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Self
@@ -64,6 +65,8 @@ class Trace:
         Its format; recognised by its content when not given.
     skip_bad
         Malformed records to pass over.
+    sort
+        True to sort the records by time.
     sector_bytes
         Bytes in a sector, where it is not what the format says.
     columns
@@ -78,12 +81,13 @@ class Trace:
         *,
         format: str | None = None,  # noqa: A002  the word of the field
         skip_bad: int = 0,
+        sort: bool = False,
         sector_bytes: int | None = None,
         columns: Mapping[str, str] | None = None,
         event: str | None = None,
         time_unit: str | None = None,
     ) -> None:
-        options = reading_options(format, skip_bad, sector_bytes, columns, event, time_unit)
+        options = reading_options(format, skip_bad, sector_bytes, columns, event, time_unit, sort=sort)
         self._source = _file_source(path, options)
         # Errors of the whole trace are raised here, not at the first record.
         self._reader()
@@ -105,6 +109,7 @@ class Trace:
         device: "ArrayLike | None" = None,
         sector_bytes: int | None = None,
         skip_bad: int = 0,
+        sort: bool = False,
     ) -> Self:
         """Make a trace of columns in memory: arrays, lists or Series of one length, a row for each request.
 
@@ -131,6 +136,8 @@ class Trace:
             Size of the blocks that ``lbn`` and ``blocks`` count, bytes; 512 when not given.
         skip_bad
             Malformed records to pass over; one more is an error.
+        sort
+            True to sort the records by time.
 
         Raises
         ------
@@ -162,7 +169,7 @@ class Trace:
             columns |= chosen
         if device is not None:
             columns["device"] = device
-        return cls.from_frame(for_each_row(columns), sector_bytes=sector_bytes, skip_bad=skip_bad)
+        return cls.from_frame(for_each_row(columns), sector_bytes=sector_bytes, skip_bad=skip_bad, sort=sort)
 
     @classmethod
     def from_frame(
@@ -172,6 +179,7 @@ class Trace:
         columns: Mapping[str, str] | None = None,
         sector_bytes: int | None = None,
         skip_bad: int = 0,
+        sort: bool = False,
     ) -> Self:
         """Make a trace of a frame in memory.
 
@@ -190,6 +198,8 @@ class Trace:
             Size of the sectors that columns such as ``lbn`` and ``blocks`` count, bytes; 512 when not given.
         skip_bad
             Malformed records to pass over; one more is an error.
+        sort
+            True to sort the records by time.
 
         Raises
         ------
@@ -205,7 +215,7 @@ class Trace:
         if not is_frame(frame):
             expected = "a frame of pandas or polars, an Arrow table, a DuckDB relation or a dictionary of columns"
             raise make_error(TraceError, "wrong-type", path="frame", value=brief(frame)[0], allowed=expected)
-        options = reading_options(None, skip_bad, sector_bytes, columns, None, None)
+        options = reading_options(None, skip_bad, sector_bytes, columns, None, None, sort=sort)
         table, options["columns"] = table_of(frame, columns)
         trace = cls.of_source(Source(None, table, options, "memory"))
         # A malformed record is reported here rather than when the trace is replayed.
@@ -276,7 +286,7 @@ class Trace:
             NumPy columns ``time_ns`` (from the first record), ``device``, ``offset_bytes``, ``bytes``, ``read``,
             ``flush`` and ``fua`` (forced unit access); in DiskSim's validation format also ``service_ns``, ``gap_ns``
             and ``outcome``, as measured. A flush has no bytes, and is no read. Of a CSV or Parquet trace with a column
-            of what requests took, such as ``response_us``, also ``response_ns``.
+            of what requests took, such as ``response_us``, and of a latency log of fio also ``response_ns``.
         """
         records = require_integer(TraceError, "records", records, 1)
         reader = self._reader()
@@ -342,7 +352,7 @@ class Trace:
         path = require_path(TraceError, "destination", destination)
         chosen = written_as(path, to)
         require_plain(TraceError, path)
-        if self.path is not None and is_there(path) and path.samefile(self.path):
+        if self.path is not None and is_there(path) and is_there(self.path) and path.samefile(self.path):
             says = "a trace cannot be converted into its own file; choose another"
             raise make_error(TraceError, "conflict", says, value=str(path), file=path)
         if chosen not in WITH_FLUSHES:
@@ -427,6 +437,7 @@ def source_of(
     argument: str = "trace",
     format: str | None = None,  # noqa: A002  the word of the field
     skip_bad: int = 0,
+    sort: bool = False,
     sector_bytes: int | None = None,
     columns: Mapping[str, str] | None = None,
     event: str | None = None,
@@ -440,7 +451,7 @@ def source_of(
         A path, a :class:`Trace`, or a frame as for :meth:`Trace.from_frame`.
     argument
         Its name in messages.
-    format, skip_bad, sector_bytes, columns, event, time_unit
+    format, skip_bad, sort, sector_bytes, columns, event, time_unit
         As for :func:`open_trace`.
 
     Raises
@@ -448,10 +459,10 @@ def source_of(
     TraceError
         There is no such file, or an option has no meaning for the trace.
     """
-    options = reading_options(format, skip_bad, sector_bytes, columns, event, time_unit)
+    options = reading_options(format, skip_bad, sector_bytes, columns, event, time_unit, sort=sort)
     if not (isinstance(trace, Trace) or is_frame(trace)):
         return _file_source(trace, options, argument)
-    of_frames = () if isinstance(trace, Trace) else ("skip_bad", "sector_bytes", "columns")
+    of_frames = () if isinstance(trace, Trace) else ("skip_bad", "sort", "sector_bytes", "columns")
     for name, value in options.items():
         if value not in (None, 0) and name not in of_frames:
             says = ": has no meaning for a trace that is open or in memory: leave it out"
@@ -532,6 +543,7 @@ def open_trace(
     *,
     format: str | None = None,  # noqa: A002  the word of the field
     skip_bad: int = 0,
+    sort: bool = False,
     sector_bytes: int | None = None,
     columns: Mapping[str, str] | None = None,
     event: str | None = None,
@@ -542,11 +554,14 @@ def open_trace(
     Parameters
     ----------
     path
-        The file of the trace; or a frame, as for :meth:`Trace.from_frame`.
+        The file of the trace, or a tar or ZIP archive that contains it; for blktrace one of its files (all processors
+        are read), their folder, or their name without ``.blktrace.N``. Or a frame, as for :meth:`Trace.from_frame`.
     format
         Its format (``sledsim list formats`` lists them); recognised by its content when not given.
     skip_bad
         Malformed records to pass over; one more is an error.
+    sort
+        True to sort the records by time, in bounded memory; those of one time keep their order.
     sector_bytes
         Bytes in a sector, where it is not what the format says.
     columns
@@ -555,7 +570,7 @@ def open_trace(
         ``time_unit`` (``"s"``, ``"ms"``, ``"us"``, ``"ns"``, ``"filetime"``), ``offset_unit`` and ``length_unit``
         (``"bytes"``, ``"sectors"``). Codes of operations: ``read`` and ``write``.
     event
-        Of a blkparse trace: which event is the arrival, ``"queued"`` (the default) or ``"dispatched"``.
+        Of a blkparse or blktrace trace: which event is the arrival, ``"queued"`` (the default) or ``"dispatched"``.
     time_unit
         Timestamp unit of a fio iolog, version 3; ``"us"`` when not given, as fio writes them.
 
@@ -574,6 +589,7 @@ def open_trace(
         argument="path",
         format=format,
         skip_bad=skip_bad,
+        sort=sort,
         sector_bytes=sector_bytes,
         columns=columns,
         event=event,
@@ -588,7 +604,8 @@ def trace_formats() -> list[dict[str, Any]]:
     ``suffix`` is the ending of a file's name that means a format when a trace is written.
     """
     parquet = {"name": "parquet", "description": "Parquet with named columns, as in CSV", "has_times": True}
-    return [*_core.trace_formats(), parquet | {"written": True, "suffix": ".parquet"}]
+    parquet |= {"lists_objects": False, "written": True, "suffix": ".parquet"}
+    return [*_core.trace_formats(), parquet]
 
 
 def formats_table() -> Table:
@@ -632,12 +649,14 @@ def reading_options(
     columns: Mapping[str, str] | None,
     event: str | None,
     time_unit: str | None,
+    *,
+    sort: bool = False,
 ) -> dict[str, Any]:
     """Return how to read a trace, as the core takes it.
 
     Parameters
     ----------
-    format, skip_bad, sector_bytes, columns, event, time_unit
+    format, skip_bad, sector_bytes, columns, event, time_unit, sort
         As for :func:`open_trace`.
 
     Raises
@@ -650,6 +669,7 @@ def reading_options(
         if word is not None and not isinstance(word, str):
             raise make_error(TraceError, "wrong-type", path=path, value=repr(word)[:200], allowed="a text")
     require_other(format)
+    require_kind(TraceError, "sort", sort, bool, "true or false")
     skip_bad = require_integer(TraceError, "skip_bad", skip_bad)
     if sector_bytes is not None:
         sector_bytes = require_integer(TraceError, "sector_bytes", sector_bytes, 1, (1 << 32) - 1)
@@ -665,6 +685,7 @@ def reading_options(
     return {
         "format": format,
         "skip_bad": skip_bad,
+        "sort": sort,
         "sector_bytes": sector_bytes,
         "columns": None if columns is None else dict(columns),
         "event": event,
@@ -688,14 +709,20 @@ def require_other(format_name: str | None) -> None:
 def require_file(path: Path) -> None:
     """Raise for a trace that is not there, or is no file.
 
+    The files of blktrace may be given by their folder, or by their common name without ``.blktrace.N``.
+
     Parameters
     ----------
     path
         The trace.
     """
     if not is_there(path):
+        if any(path.parent.glob(f"{escape(path.name)}.blktrace.*")):
+            return
         raise missing_file(TraceError, path)
     if path.is_dir():
+        if any(path.glob("*.blktrace.*")):
+            return
         raise make_error(TraceError, "unreadable", "a folder, not a trace", value=str(path), file=path)
     if not path.is_file():
         # Opening a pipe waits for whoever writes into it, and traces are read more than once.

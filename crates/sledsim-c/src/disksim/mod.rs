@@ -35,7 +35,7 @@ pub struct Request {
     reqctx: *mut c_void,
 }
 
-/// Block size of the interface, whatever the device's, bytes.
+/// Block size of the interface, bytes, which is independent of the device's.
 const BLOCK_BYTES: c_int = 512;
 const READ: c_int = 1;
 
@@ -52,7 +52,7 @@ struct Callbacks {
     complete: Option<Complete>,
     schedule: Option<Schedule>,
     deschedule: Option<Deschedule>,
-    /// The last argument of every call: an address of the program's.
+    /// The last argument of every call: a pointer that belongs to the program.
     context: usize,
 }
 
@@ -86,7 +86,7 @@ fn advance(handle: Handle, until: Time) -> Result<(), Error> {
     }
 }
 
-/// Asks the program for a call at the time of the next event.
+/// Schedules a call of the program at the time of the next event.
 fn schedule(handle: Handle) -> Result<(), Error> {
     let (callbacks, next) =
         INTERFACES.with(number(handle), |interface| Ok((interface.callbacks, interface.next_event())))?;

@@ -151,7 +151,7 @@ impl Instance {
         })
     }
 
-    /// Calls a method that answers nothing, if the class defines it.
+    /// Calls a method without a result, if the class defines it.
     ///
     /// # Errors
     /// As [`Instance::call`].

@@ -1,4 +1,4 @@
-//! The disks of the catalogue: measured drives are what their parameter files say, projected ones what papers print of them.
+//! Disks of the catalogue: measured drives equal their parameter files, projected drives the figures of their papers.
 
 use serde_json::json;
 use sledsim::devices::disk::{Characteristics, DiskParameters, Seek, SeekCurve};
@@ -55,12 +55,12 @@ fn faster_atlas_differs_in_media_rate_only() {
     assert!(close(ours.zones[0].media_bytes_s, 50e6, 0.001), "{}", ours.zones[0].media_bytes_s);
     assert!((ours.rotation_s - base.rotation_s).abs() < 1e-12);
     assert_eq!(faster.capacity_blocks, atlas.capacity_blocks);
-    // The paper counts 8.6 GB and 5.7 ms. The capacity is one of 2^30 bytes; the measured curve's mean is 5.60 ms.
+    // The paper states 8.6 GB (of 2^30 bytes) and 5.7 ms; the mean of the measured curve is 5.60 ms.
     assert!(close(capacity_bytes(&faster) / f64::from(1 << 30), 8.6, 0.01));
     assert!(close(ours.mean_seek_s * 1e3, 5.7, 0.02), "{}", ours.mean_seek_s);
     assert!(close(ours.mean_seek_s, base.mean_seek_s, 0.001), "{} {}", ours.mean_seek_s, base.mean_seek_s);
     let stroke = |parameters: &DiskParameters| seek_ms(parameters, parameters.cylinders - 1);
-    // The farthest cylinder is a whole one, and the curve is steep there: 0.03 ms a cylinder.
+    // The distance is rounded to whole cylinders, and the curve is steep there: 0.03 ms a cylinder.
     assert!(close(stroke(&faster), stroke(&atlas), 0.005), "{} {}", stroke(&faster), stroke(&atlas));
     // The capacity fills all cylinders, up to rounding of the zones.
     let used: u64 = ours.zones.iter().map(|zone| zone.blocks).sum();
@@ -87,7 +87,7 @@ fn superdisk_has_published_figures() {
 fn uberdisk_has_published_figures() {
     let uberdisk = disk("uberdisk");
     assert_eq!((uberdisk.surfaces, uberdisk.cylinders), (2, 39_511));
-    // In whole nanoseconds.
+    // Rounded to whole nanoseconds.
     assert!((figures(&uberdisk).rotation_s - 60.0 / 55_000.0).abs() <= 0.5e-9);
     assert!(close(capacity_bytes(&uberdisk), 41.6e9, 1e-9));
     // Times are whole nanoseconds, the coefficients rounded to as much.
@@ -103,7 +103,7 @@ fn uberdisk_has_published_figures() {
     assert!((short - long).abs() < 1e-6, "a step of {} ms", long - short);
     let slope = short_sqrt_ms / (2.0 * short_below.sqrt());
     assert!(close(slope, long_linear_ms, 1e-4), "a kink: {slope} before the border, {long_linear_ms} behind it");
-    // The share of the stroke that short seeks have on the HP 97560 of that paper.
+    // On the HP 97560 of that paper, short seeks cover this share of the stroke.
     assert!(close(short_below / f64::from(uberdisk.cylinders), 383.0 / 1962.0, 1e-4));
 }
 
@@ -134,7 +134,7 @@ fn uberdisk_streams_at_bus_speed() {
         let request = Request::read(lbn, blocks);
         let service = device.serve(Time::ZERO, &request);
         let mb_per_s = f64::from(blocks) * 512.0 * 1e-6 / (service.end - service.start) as f64 * 1e9;
-        // The first positioning, at most 3 ms of 1024, is in it.
+        // The time includes the first positioning: at most 3 of 1024 ms.
         assert!(close(mb_per_s, 100.0, 0.004), "{mb_per_s} MB/s at {share} of the capacity");
     }
 }
@@ -144,11 +144,11 @@ fn mobile_drive_has_data_sheet_figures() {
     let travelstar = disk("travelstar");
     let ours = figures(&travelstar);
     assert!(close(capacity_bytes(&travelstar), 12e9, 0.01));
-    // In whole nanoseconds.
+    // Rounded to whole nanoseconds.
     assert!((ours.rotation_s - 60.0 / 4200.0).abs() <= 0.5e-9);
     assert!((seek_ms(&travelstar, 1) - 2.5).abs() < 1e-6);
     assert!((seek_ms(&travelstar, travelstar.cylinders - 1) - 23.0).abs() < 1e-5);
-    // The curve goes through 12 ms at a third of the stroke; the mean of such curves is close to that.
+    // The curve takes 12 ms for a third of the stroke, which is close to its mean.
     assert!(close(ours.mean_seek_s * 1e3, 12.0, 0.02), "{}", ours.mean_seek_s);
     let sectors: f64 = travelstar.zones.iter().map(|zone| f64::from(zone.sectors_per_track)).sum();
     assert!((sectors / 12.0 - 292.0).abs() < 1.0);

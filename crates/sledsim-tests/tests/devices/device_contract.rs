@@ -1,5 +1,5 @@
-//! Contract of sleds beyond that of all mechanisms (`device_contract_mechanisms`): geometry, and phases and energy of
-//! services to the last tip. Over all sleds of the catalogue and random designs.
+//! Contract of sleds in addition to that of all mechanisms (`device_contract_mechanisms`): geometry, and the exact
+//! phases and energy of services. Checked on all sleds of the catalogue and on random designs.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,8 @@ use sledsim_testing::tiers::cases;
 
 use super::mems_passes::passes;
 
-/// Energies are sums of floating-point products; this is far above their rounding and far below a tip's share.
+/// Energies are sums of floating-point products; this tolerance is far above their rounding error and far below the
+/// energy of one tip.
 const ENERGY_TOLERANCE: f64 = 1e-9;
 
 fn device(parameters: &MemsParameters) -> MemsDevice {
@@ -29,7 +30,7 @@ fn every_catalogue_device(check: impl Fn(&MemsParameters)) {
     }
 }
 
-/// Blocks to look at: the borders of rows, tracks and cylinders, and some anywhere.
+/// Returns the blocks to check: those at the borders of rows, tracks and cylinders, and random ones.
 fn sample_blocks(geometry: &Geometry) -> Vec<u64> {
     let capacity = geometry.capacity_blocks();
     let row = u64::from(geometry.blocks_per_row);
@@ -71,7 +72,7 @@ fn check_geometry(parameters: &MemsParameters) {
     }
 }
 
-/// How a row and the next in LBN order lie to each other.
+/// Checks the positions of a row and of its successor in LBN order.
 fn check_order(layout: Layout, rows: u32, place: &Place, next: &Place) {
     assert_eq!(next.slot, 0);
     if (next.cylinder, next.track) == (place.cylinder, place.track) {
@@ -106,7 +107,7 @@ fn check_equivalents(parameters: &MemsParameters) {
     }
 }
 
-/// A walk over a device: what to serve when.
+/// Generates random requests and their arrival times.
 struct Walk {
     random: Stream,
     capacity: u64,
@@ -121,7 +122,7 @@ impl Walk {
         Self { random: Stream::new(seed, "walk"), capacity: geometry.capacity_blocks(), longest: 3 * track, served: 0 }
     }
 
-    /// Idle time before a request: mostly none or short, now and then beyond every inactivity timeout.
+    /// Returns the idle time before a request: usually zero or short, sometimes longer than every inactivity timeout.
     fn gap_ns(&mut self) -> u64 {
         match self.random.below(4) {
             0 => 0,
@@ -229,12 +230,13 @@ fn check_service(
     );
 }
 
-/// Reads cross the bus after their passes, writes before them, both after what the bus still carried at the start.
+/// Checks bus times: reads are transferred after their passes, writes before them, and both after the transfers under
+/// way at the start.
 fn check_bus(bus_free: Time, request: &Request, service: &Service, rows: &[(u32, u32, Vec<u32>)], pass: &Pass) {
     let phases = &service.phases;
     let last_ns = rows.last().map_or(0, |row| row.2.len() as u64) * pass.bus_ns_per_block;
     let all_ns = u64::from(request.blocks) * pass.bus_ns_per_block;
-    assert!(service.end - service.start >= phases.startup_ns + all_ns, "everything crosses the bus");
+    assert!(service.end - service.start >= phases.startup_ns + all_ns, "all blocks are transferred");
     if request.op == Op::Read {
         assert!(phases.bus_ns >= last_ns);
         assert_eq!(service.end - service.free, phases.bus_ns);

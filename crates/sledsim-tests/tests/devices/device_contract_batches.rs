@@ -19,7 +19,7 @@ fn device(parameters: &MemsParameters) -> MemsDevice {
     MemsDevice::new(parameters).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Requests of a few blocks, many of them at positions of one another, some the same.
+/// Returns requests of a few blocks, many at common sled positions, some for the same blocks.
 fn batch(geometry: &Geometry, random: &mut Stream) -> Vec<Request> {
     let capacity = geometry.capacity_blocks();
     let anchor = random.below(capacity);
@@ -41,7 +41,7 @@ fn batch(geometry: &Geometry, random: &mut Stream) -> Vec<Request> {
     batch
 }
 
-/// Sled positions that a request needs, each with the tip groups it wants there.
+/// Returns the sled positions that a request visits, each with the tip groups it uses there.
 fn positions(geometry: &Geometry, request: &Request) -> BTreeMap<(u32, u32), BTreeSet<u32>> {
     let mut positions: BTreeMap<(u32, u32), BTreeSet<u32>> = BTreeMap::new();
     for lbn in request.lbn..request.end_lbn() {
@@ -51,7 +51,7 @@ fn positions(geometry: &Geometry, request: &Request) -> BTreeMap<(u32, u32), BTr
     positions
 }
 
-/// The fewest passes in which all groups wanted at all positions fit under the active tips.
+/// Returns the least number of passes, given how many tip groups can be active at once.
 fn fewest_passes(geometry: &Geometry, requests: &[Request]) -> u64 {
     let mut wanted: BTreeMap<(u32, u32), BTreeSet<u32>> = BTreeMap::new();
     for request in requests {
@@ -155,7 +155,8 @@ fn check_shared_passes(parameters: &MemsParameters) {
     }
 }
 
-/// Blocks at one position under as many tips as can work are read in a single pass, as quickly as one of them.
+/// Equivalent blocks are read in a single pass, which takes as long as one block, if all their tips can be active at
+/// once.
 #[test]
 fn equivalent_blocks_cost_one_pass() {
     for (name, parameters) in scenarios::mems_devices() {
@@ -180,8 +181,8 @@ fn equivalent_blocks_cost_one_pass() {
     }
 }
 
-/// Blocks at positions of their own are served one after the other, always the one that takes the least seek time next; of those
-/// that take as long the one of the lowest cylinder, and there of the lowest row.
+/// Blocks at different positions are served one after the other, in order of least seek time from the current position;
+/// ties go to the lowest cylinder, then to the lowest row.
 fn check_nearest_first(parameters: &MemsParameters, random: &mut Stream) {
     if parameters.transfer != Transfer::Rows || parameters.read_error_rate > 0.0 {
         return;
@@ -192,7 +193,7 @@ fn check_nearest_first(parameters: &MemsParameters, random: &mut Stream) {
     let anchor = random.below(capacity);
     let mut wanted: BTreeMap<(u32, u32), Request> = BTreeMap::new();
     for id in 0..40 {
-        // Half of them are where others are near.
+        // Half of the blocks are close to others.
         let near = anchor.saturating_add(random.below(capacity / 100 + 1)).min(capacity - 1);
         let lbn = if random.chance(0.5) { near } else { random.below(capacity) };
         let place = geometry.place(lbn);
@@ -226,7 +227,8 @@ fn batches_on_the_catalogue_go_to_the_nearest_position() {
     }
 }
 
-/// More positions than are tried against each other: cylinder by cylinder, from where the sled is nearer to.
+/// Batches with more positions than are compared pairwise are served cylinder by cylinder, from the end nearer to the
+/// sled.
 #[test]
 fn large_batches_go_by_cylinder() {
     // One block at a time.
@@ -256,7 +258,7 @@ fn large_batches_go_by_cylinder() {
     }
 }
 
-/// As many blocks as may be served together, at positions of their own. A search over all orders would not terminate.
+/// A batch of the maximum size with all blocks at different positions. A search over all orders would not terminate.
 #[test]
 fn batch_of_maximum_size_terminates() {
     for (transfer, active_tips) in [(Transfer::Rows, 64), (Transfer::Points, 5120)] {

@@ -63,7 +63,8 @@ fn check_sweep(parameters: &MemsParameters) {
         assert!((y_m - last_m).abs() <= reach_m, "{last_m} to {y_m} is more than {reach_m}");
         (lowest_m, highest_m) = (lowest_m.min(y_m), highest_m.max(y_m));
         last_m = y_m;
-        // A sled that repeats itself to a nanosecond in position repeats itself in what it can reach.
+        // The period is rounded to a nanosecond, so positions a period apart differ by at most the movement in that
+        // time.
         let again_m = device.position_m(now + period_ns.round() as u64).y_m;
         assert!((again_m - y_m).abs() <= 2e-9 * speed_m_s + POSITION_TOLERANCE_M, "the period is {period_ns} ns");
     }
@@ -106,7 +107,7 @@ fn check_inactivity(parameters: &MemsParameters) {
     assert_eq!(device.ledger(again.free).startups(), 2);
 }
 
-/// A fresh device is stopped, and asking it anything changes nothing.
+/// A new device is stopped, and queries do not change its state.
 fn check_rest(parameters: &MemsParameters) {
     let device = MemsDevice::new(parameters).unwrap_or_else(|error| panic!("{error}"));
     let now = Time::from_ns(123_456_789);
@@ -142,8 +143,8 @@ proptest! {
     }
 }
 
-/// A sled that stopped in place starts from there at rest, by the closed form of such a seek; and so it does under a policy with
-/// hindsight, which stops at once where it stops.
+/// After a stop in place, the sled starts at rest from its position, which takes the closed-form time of such a seek. A
+/// spin-down policy with hindsight, which stops at once, does not change that.
 #[test]
 fn sled_restarts_where_it_stopped() {
     for idle in [Idle::Hold, Idle::Sweep] {
@@ -160,7 +161,7 @@ fn sled_restarts_where_it_stopped() {
             let y0_m = device.position_m(late).y_m;
             assert_eq!(y0_m, device.position_m(free + moves_ns).y_m, "{idle:?} {policy:?}");
             assert!(y0_m != 0.0);
-            // Another row of the same cylinder, from either of its ends.
+            // Accesses another row of the same cylinder, which can be entered from both ends.
             let next = read(first + 45);
             let geometry = device.geometry();
             let [here, there] = [first, first + 45].map(|lbn| geometry.place(lbn));

@@ -23,17 +23,18 @@ fn device(spec: &DeviceSpec, policy: Option<&SpinDownSpec>) -> Box<dyn Mechanism
     scenario::device_with(spec, policy).unwrap_or_else(|error| panic!("{}: {error}", spec.name()))
 }
 
-/// How far what a service takes before its first bit is known beforehand.
+/// How well `positioning_ns` predicts the time before the first bit of a service.
 #[derive(Clone, Copy, PartialEq)]
 enum Known {
-    /// Exact to the nanosecond: no buffer and no background work.
+    /// Exactly: there is no buffer and no background work.
     Exactly,
-    /// The same, but that overheads after the last bit count among the phases too, and that a write may miss a turn because
-    /// its data cross the bus late.
+    /// Exactly, except that the phases include overheads after the last bit, and that a write can lose a revolution if
+    /// its data arrive late over the bus.
     UpToOverheads,
-    /// The same of reads. A write that disconnects twice has another command overhead, and which do depends on the buffer.
+    /// As above for reads. Writes that disconnect twice have a different command overhead, and whether they do depends
+    /// on the buffer.
     OfReads,
-    /// A buffer may have it already, or the mechanism may be busy.
+    /// Not at all: the buffer may already hold the data, or the mechanism may be busy.
     Hardly,
 }
 
@@ -62,7 +63,8 @@ impl Walk {
         Self { random: Stream::new(seed, "walk"), capacity: device.dimensions().capacity_blocks, last }
     }
 
-    /// Idle time before a request: mostly none or short, now and then beyond every timeout and any read-ahead.
+    /// Returns the idle time before a request: usually zero or short, sometimes longer than every timeout and
+    /// read-ahead.
     fn gap_ns(&mut self) -> u64 {
         match self.random.below(6) {
             0 | 1 => 0,
@@ -109,7 +111,7 @@ fn check_services(spec: &DeviceSpec, policy: Option<&SpinDownSpec>, began: Time,
             (device.positioning_ns(now, location), device.powered().map_or(0, |powered| powered.wake_ns(now)));
         let service = device.serve(now, &request);
         check_service(&service, now, &request);
-        assert_eq!(service.phases.startup_ns, wake_ns, "it wakes in another time than it says");
+        assert_eq!(service.phases.startup_ns, wake_ns, "the start-up time differs from its estimate");
         check_positioning(known, request.op, expected_ns, &service);
         check_ledger(device.as_ref(), &mut before, [now, service.free], |at| device.ledger(at));
         requests_j += service.energy.total_j();
@@ -148,7 +150,8 @@ fn check_positioning(known: Known, op: Op, expected_ns: u64, service: &Service) 
     }
 }
 
-/// The bound of a cylinder is below every positioning time there, and rises outwards; what turns bounds them too.
+/// Checks bounds: the bound of a cylinder is at most every positioning time there and rises with distance; so is the
+/// bound that includes rotation.
 fn check_bounds(device: &dyn Mechanism, now: Time, random: &mut Stream) {
     let here = device.cylinder(now);
     assert!(here < device.dimensions().cylinders);
@@ -161,7 +164,7 @@ fn check_bounds(device: &dyn Mechanism, now: Time, random: &mut Stream) {
         let location = device.locate(&request);
         let cylinder = location.cylinder;
         let positioning_ns = device.positioning_ns(now, location);
-        assert_eq!(positioning_ns, device.positioning_ns(now, location), "asking changes nothing");
+        assert_eq!(positioning_ns, device.positioning_ns(now, location), "queries change nothing");
         assert!(bound(cylinder) <= positioning_ns, "{location:?}: {} > {positioning_ns}", bound(cylinder));
         if let Some((rotating, platter)) = &rotating {
             let turned_ns = platter.passes_ns(rotating.angle(location), bound(cylinder));
@@ -175,7 +178,7 @@ fn check_bounds(device: &dyn Mechanism, now: Time, random: &mut Stream) {
     }
 }
 
-/// The first coordinate depends on the cylinder alone and never turns back.
+/// The first coordinate depends only on the cylinder and is monotonic in it.
 fn check_coordinates(device: &dyn Mechanism, location: Location, other: u32) {
     let x_m = |cylinder, slot| device.coordinates_m(Location { cylinder, slot }).x_m;
     assert_eq!(x_m(location.cylinder, location.slot), x_m(location.cylinder, 0));
@@ -186,7 +189,8 @@ fn check_coordinates(device: &dyn Mechanism, location: Location, other: u32) {
     assert!(passed_m.is_sorted() || passed_m.is_sorted_by(|a, b| a >= b), "{on_the_way:?}: {passed_m:?}");
 }
 
-/// From `from` to `to` the ledger grows in every state and accounts for every nanosecond, and for every idle mode.
+/// Checks that the ledger between `from` and `to` never decreases in any state and accounts for every nanosecond and
+/// every idle mode.
 fn check_ledger(
     device: &dyn Mechanism,
     before: &mut EnergyLedger,
@@ -214,15 +218,15 @@ fn check_ledger(
     }
 }
 
-/// The account is up to date and has the energy of the ledger.
+/// Checks that the energy account is up to date and equals the ledger.
 fn check_meter(device: &dyn Mechanism, now: Time, total_j: f64) {
     let Some(account) = device.powered().map(|powered| powered.energy_account(now)) else { return };
     assert_eq!(account.at(), now);
-    // The one sums products, the other has products of sums.
+    // One is a sum of products, the other a product of sums, so rounding differs.
     assert!((account.energy_j() - total_j).abs() <= 1e-9 * total_j, "{} J, not {total_j} J", account.energy_j());
 }
 
-/// The idle modes are the idle state and the inactive one.
+/// Checks that the idle modes add up to the idle and inactive states.
 fn check_modes(ledger: &EnergyLedger) {
     let [ready, lower @ ..] = &ledger.modes;
     let [idle, inactive] = [State::Idle, State::Inactive].map(|state| state as usize);
@@ -233,11 +237,11 @@ fn check_modes(ledger: &EnergyLedger) {
     assert_eq!((ready.time_ns, ready.energy_j), (ledger.time_ns[idle], ledger.energy_j[idle]), "{ledger:?}");
     assert_eq!(lower.iter().map(|spell| spell.time_ns).sum::<u64>(), ledger.time_ns[inactive], "{ledger:?}");
     assert_eq!(lower.iter().map(|spell| spell.energy_j).sum::<f64>(), ledger.energy_j[inactive], "{ledger:?}");
-    // What could have been saved is a difference of joules of tens of watts over seconds.
+    // The possible saving is a difference of large energies: tens of watts over seconds.
     assert!(ledger.regret_j <= ledger.total_j() * (1.0 + 1e-9) + 1e-12, "{ledger:?}");
 }
 
-/// The same requests take the same times whatever is queried in between; and the last block can be served.
+/// Checks that queries between requests do not change service times, and that the last block can be served.
 fn check_determinism(spec: &DeviceSpec, policy: Option<&SpinDownSpec>, requests: usize) {
     let serve = |curious: bool| {
         let mut device = device(spec, policy);
@@ -271,7 +275,7 @@ fn check_under(spec: &DeviceSpec, policy: Option<&SpinDownSpec>, requests: usize
     check_determinism(spec, policy, requests);
 }
 
-/// Under the spin-down policy that `drawn` picks; without one where the powers are not known.
+/// Checks the device under the spin-down policy selected by `drawn`, or without one if its powers are unknown.
 fn check_all(spec: &DeviceSpec, drawn: usize, requests: usize) {
     let policies = policies();
     let policy = policies[drawn % policies.len()].as_ref().filter(|_| spec.has_powers());

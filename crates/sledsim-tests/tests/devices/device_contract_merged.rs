@@ -1,4 +1,4 @@
-//! Contract of sleds for estimates, plans and merged requests.
+//! Contract of sleds for energy estimates, service plans and merged requests.
 
 use proptest::prelude::*;
 use sledsim::devices::mems::{MemsDevice, MemsParameters};
@@ -31,7 +31,7 @@ fn batch(mix: &Mix, device: &dyn Mechanism) -> Vec<Request> {
         .collect()
 }
 
-/// Serves `first` and then something more; says what was tried out for the latter, and what it took.
+/// Serves `first`, then further requests. Returns the estimate made for the latter and their actual services.
 fn tried_and_done(
     device: &mut MemsDevice,
     first: &Request,
@@ -47,7 +47,7 @@ fn tried_and_done(
 }
 
 fn close(one_j: f64, other_j: f64) -> bool {
-    // Differences of sums of a few terms.
+    // Both are differences of sums of a few terms.
     (one_j - other_j).abs() <= 1e-9 * one_j.max(other_j)
 }
 
@@ -102,7 +102,7 @@ fn check_ways(parameters: &MemsParameters, subsector: bool, mix: &Mix, pause_ns:
         check_services(&device, now, merged, &services, energy_j);
         assert!(close(trial.servicing_j, energy_j), "{trial:?}, {energy_j} J done");
         for next in &all {
-            // The sled stands where it was said to.
+            // The sled ends where the plan predicted.
             assert_eq!(device.estimate(free, None, next), device.estimate(free, Some(trial.to), next));
         }
     }
@@ -128,7 +128,7 @@ fn plans_of_catalogue_devices_equal_their_services() {
     }
 }
 
-/// A run of contiguous requests in any order streams as the one request that it is, or better.
+/// Contiguous requests merged in any order take no longer than one request for all their blocks.
 #[test]
 fn large_merge_streams_like_one_request() {
     for (name, parameters) in scenarios::mems_devices() {
@@ -172,7 +172,7 @@ proptest! {
         check_ways(&design, subsector, &mix, pause_ns);
     }
 
-    /// Ranges of companions are the blocks at the sled positions of a request, no more and no less.
+    /// The companion ranges of a request are exactly the blocks at its sled positions.
     #[test]
     fn companions_share_a_position(design in mems_design(), mix in any_mix()) {
         let device = device(&design, false);

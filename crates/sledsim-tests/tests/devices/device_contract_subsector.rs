@@ -26,7 +26,7 @@ fn request(op: Op, lbn: u64, blocks: u32) -> Request {
     Request { op, ..Request::read(lbn, blocks) }
 }
 
-/// A request of up to a few rows, three of four with spare bytes, often most of it.
+/// Returns a request of up to a few rows; three of four have unneeded bytes, often most of the request.
 fn partial(geometry: &Geometry, random: &mut Stream) -> Request {
     let capacity = geometry.capacity_blocks();
     let lbn = random.below(capacity);
@@ -43,7 +43,7 @@ fn partial(geometry: &Geometry, random: &mut Stream) -> Request {
     }
 }
 
-/// The tips that hold needed bytes, found byte by byte: in LBN order, block and number of tip in it.
+/// Returns the tips that hold needed bytes, found byte by byte: block and index of the tip in it, in LBN order.
 fn tips_wanted(geometry: &Geometry, request: &Request) -> BTreeSet<(u64, u32)> {
     let block_bytes = u64::from(geometry.block_bytes);
     let sector_bytes = geometry.block_bytes / geometry.tips_per_block;
@@ -52,8 +52,8 @@ fn tips_wanted(geometry: &Geometry, request: &Request) -> BTreeSet<(u64, u32)> {
     needed.map(|byte| (request.lbn + byte / block_bytes, (byte % block_bytes) as u32 / sector_bytes)).collect()
 }
 
-/// Cylinder, row and tips of the passes that a request takes: its blocks with wanted tips in LBN order, at one position a row's
-/// together, or one more that is the last if there are tips for it.
+/// Returns cylinder, row and number of tips of each pass of a request. A pass takes the blocks of a row with needed
+/// tips, in LBN order, plus a last block of the next row at the same position if tips are left.
 fn passes_wanted(geometry: &Geometry, request: &Request) -> Vec<(u32, u32, u32)> {
     let mut blocks: BTreeMap<u64, u32> = BTreeMap::new();
     for (lbn, _) in tips_wanted(geometry, request) {
@@ -97,7 +97,7 @@ fn tips_j(parameters: &MemsParameters, ns: u64, passes: u64, tip_passes: u64) ->
     (sled_w + parameters.tip_mw * 1e-3 * tip_passes as f64) * ns as f64 * 1e-9
 }
 
-/// Equal but for the rounding of a few sums and products.
+/// Returns true if both are equal up to the rounding of a few sums and products.
 fn same(joules: f64, expected_j: f64) -> bool {
     (joules - expected_j).abs() <= 1e-12 * expected_j
 }
@@ -132,8 +132,8 @@ fn check_passes(parameters: &MemsParameters, requests: usize) {
     }
 }
 
-/// The same requests on a device that accesses whole blocks: with spare bytes and without; and requests without spare bytes
-/// on both kinds.
+/// A device that accesses whole blocks ignores unneeded bytes, and requests without unneeded bytes are served equally
+/// by both kinds of device.
 fn check_whole_blocks(parameters: &MemsParameters, requests: usize) {
     let mut devices = [device(parameters), device(parameters), subsector(parameters)];
     let mut random = Stream::new(12, "whole");
@@ -152,7 +152,8 @@ fn check_whole_blocks(parameters: &MemsParameters, requests: usize) {
     }
 }
 
-/// `request` served whole and in part by a device that has served `before`.
+/// Serves `request` after `before`: on a device that accesses whole blocks and on one that accesses needed tip sectors
+/// only.
 fn both(parameters: &MemsParameters, before: &Request, request: &Request, pause_ns: u64) -> (Service, Service) {
     let [whole, part] = [device(parameters), subsector(parameters)].map(|mut device| {
         let free = device.serve(Time::ZERO, before).free;
@@ -161,8 +162,8 @@ fn both(parameters: &MemsParameters, before: &Request, request: &Request, pause_
     (whole, part)
 }
 
-/// A request in part is never more passes, tips or time in passes than whole; where it begins in the same row, it goes the same
-/// way, as far as it goes.
+/// A subsector access never takes more passes, tips or pass time than whole blocks. If both begin in the same row, the
+/// sled takes the same path.
 fn check_never_more(parameters: &MemsParameters, requests: usize) {
     let geometry = device(parameters).geometry().clone();
     let mut random = Stream::new(13, "less");
@@ -189,7 +190,7 @@ fn check_never_more(parameters: &MemsParameters, requests: usize) {
     }
 }
 
-/// Requests with spare bytes, most of them near each other, some the same.
+/// Returns requests with unneeded bytes, most of them near each other, some equal.
 fn partial_batch(geometry: &Geometry, random: &mut Stream) -> Vec<Request> {
     let anchor = partial(geometry, random);
     let neighbours = geometry.equivalent(anchor.lbn);
@@ -208,8 +209,8 @@ fn partial_batch(geometry: &Geometry, random: &mut Stream) -> Vec<Request> {
     batch
 }
 
-/// Of a batch the tips that any member wants are on once, in no more passes than whole blocks take and no fewer than the tips
-/// that can work at once allow.
+/// In a batch, each tip that any member needs is active once. The number of passes is at most that of whole blocks and
+/// at least that which the number of active tips allows.
 fn check_batches(parameters: &MemsParameters, batches: usize) {
     let [mut part, mut whole] = [subsector(parameters), device(parameters)];
     let geometry = part.geometry().clone();
@@ -258,9 +259,9 @@ fn check_batches(parameters: &MemsParameters, batches: usize) {
     }
 }
 
-/// On the published devices every request in part costs at most what it costs whole. Of designs in general only the above is
-/// true: where the first rows hold nothing needed the sled sets out for another row, takes the nearer end of it, and may
-/// have to turn more often after that.
+/// On the published devices, no subsector access costs more than whole blocks. This does not hold for all designs: if
+/// the first rows hold no needed bytes, the sled goes to the nearer end of another row and may need more reversals
+/// after that.
 #[test]
 fn catalogue_subsector_access_costs_no_more_than_the_block() {
     for (name, parameters) in scenarios::mems_devices() {

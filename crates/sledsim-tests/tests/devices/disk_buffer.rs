@@ -10,7 +10,8 @@ const SECTORS: u64 = 120;
 /// A revolution at 6,000 rpm.
 const PERIOD_NS: u64 = 10_000_000;
 
-/// A drive that reads ahead, at most a segment of 64 blocks beyond a request, and takes time for the medium alone.
+/// Returns a drive that reads ahead at most a segment of 64 blocks beyond a request, and whose only delays are those of
+/// the medium.
 fn drive(over_requested: i32, read_ahead: &str) -> DiskDevice {
     let drive = json!({
         "name": "small", "surfaces": 2, "cylinders": 50,
@@ -41,7 +42,7 @@ fn read_ahead_keeps_requested_data() {
     }
 }
 
-/// A drive that has read 8 blocks and what follows them.
+/// Returns a drive that has read 8 blocks and then ahead.
 fn drive_after_miss(over_requested: i32, read_ahead: &str) -> DiskDevice {
     let mut drive = drive(over_requested, read_ahead);
     assert!(!hits(&mut drive, 0, 10, 8));

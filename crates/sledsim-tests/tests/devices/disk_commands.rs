@@ -12,7 +12,7 @@ const SECTOR_MS: f64 = 10.0 / SECTORS as f64;
 /// First block of cylinder 10.
 const CYLINDER_10: u64 = 10 * 2 * SECTORS;
 
-/// Returns a drive of 50 cylinders with those values.
+/// Returns a drive of 50 cylinders with the given values.
 fn drive(values: &Value) -> DiskDevice {
     let mut drive = json!({
         "name": "small", "surfaces": 2, "cylinders": 50,
@@ -45,7 +45,7 @@ fn zero_latency_reads_on_a_held_bus_transfer_after_the_pass() {
         values["bus_ms_per_block"] = 0.05.into();
         served_ms(&values, Op::Read, lbn, 8)
     };
-    // Else blocks follow each other over the bus, and only the last crosses it once the medium is through.
+    // Otherwise the transfer overlaps the medium access, except for the last block.
     for values in [json!({}), json!({"zero_latency_reads": true}), json!({"hold_bus_reading": true})] {
         assert_close(read(values, 10), 18.0 * SECTOR_MS + 0.05);
     }
@@ -57,7 +57,7 @@ fn zero_latency_reads_on_a_held_bus_transfer_after_the_pass() {
     }
 }
 
-/// Overheads of writes to the medium after a read and after a write, and of reads from the medium after a write, ms.
+/// Returns the overheads (ms) of write misses after a read and after a write, and of read misses after a write.
 fn overheads(after_read: f64, after_write: f64, read: f64) -> Value {
     json!({
         "write_miss_after_read_ms": after_read, "write_miss_after_write_ms": after_write, "read_miss_after_write_ms": read,
@@ -69,13 +69,14 @@ fn write_command_after_a_read_overlaps_the_seek() {
     let write = |after_read: f64, after_write: f64, lbn: u64| {
         served_ms(&overheads(after_read, after_write, 0.0), Op::Write, lbn, 1)
     };
-    // A sector 4.5 ms away, behind a seek of 3 ms; a new drive counts as one that has read.
+    // The sector passes after 4.5 ms, of which the seek takes 3 ms. A new drive behaves as if it had read before.
     let sector = CYLINDER_10 + 54;
     assert_close(write(2.0, 1.0, sector), 55.0 * SECTOR_MS);
     assert_close(write(2.0, 2.0, sector), 55.0 * SECTOR_MS + 10.0);
-    // A longer time after a write does not count after a read.
+    // The overhead after a write does not apply after a read.
     assert_close(write(1.0, 2.0, sector), 55.0 * SECTOR_MS);
-    // The data arrives no sooner: on its present track, the drive misses a sector that passes before the data.
+    // The data do not arrive earlier: on the current track, the drive misses a sector that passes before its data
+    // arrive.
     assert_close(write(2.0, 1.0, 18), 19.0 * SECTOR_MS + 10.0);
     assert_close(write(2.0, 1.0, 30), 31.0 * SECTOR_MS);
 }
@@ -90,8 +91,8 @@ fn write_command_on_a_held_bus_precedes_the_seek() {
     }
 }
 
-/// Returns the service time of the second of two writes of one block, ms. The first is of block 0; the second arrives `gap_ms`
-/// after its end, when the head has just passed sector 0 and `gap_ms` more.
+/// Returns the service time (ms) of the second of two writes of one block. The first writes block 0; the second arrives
+/// `gap_ms` after its end, which is when sector 0 has passed.
 fn second_write_ms(values: &Value, gap_ms: f64, lbn: u64) -> f64 {
     let mut drive = drive(values);
     let write = |lbn: u64| Request { op: Op::Write, ..Request::read(lbn, 1) };

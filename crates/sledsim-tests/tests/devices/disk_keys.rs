@@ -1,4 +1,4 @@
-//! Every key of a drive does something: on some drive another value of it gives other service times.
+//! Every key of a drive has an effect: on some drive, another value changes service times.
 
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
@@ -10,13 +10,14 @@ use sledsim::request::{Op, Request};
 use sledsim::time::Time;
 use sledsim_testing::disk_designs;
 
-/// Keys that no service time depends on: a name, and what a block holds.
+/// Keys that do not affect service times: the name and the block size.
 const WITHOUT_EFFECT: [&str; 2] = ["name", "block_bytes"];
 
-/// Drives to look for an effect on: many more than it takes until one has what the rarer keys need.
+/// Number of random drives; far more than needed until one uses the rarer keys.
 const DESIGNS: usize = 1500;
 
-/// When requests are over that continue, repeat or overlap each other, or lie anywhere, with gaps of all sizes.
+/// Returns the completion times of requests that continue, repeat or overlap each other or are random, with gaps of all
+/// sizes.
 fn ends(drive: &DiskParameters) -> Option<Vec<Time>> {
     let mut device = DiskDevice::new(drive).ok()?;
     let capacity = device.dimensions().capacity_blocks;
@@ -43,7 +44,7 @@ fn ends(drive: &DiskParameters) -> Option<Vec<Time>> {
     Some(ends)
 }
 
-/// Values to try instead of one.
+/// Returns other values to try for a key.
 fn others(key: &str, value: &Value) -> Vec<Value> {
     match (key, value) {
         ("mapping", _) => ["cylinder", "serpentine-by-zone", "serpentine"].map(Value::from).to_vec(),
@@ -57,7 +58,7 @@ fn others(key: &str, value: &Value) -> Vec<Value> {
             zones[0]["sectors_per_track"] = 61.into();
             vec![zones]
         }
-        // A drive that is slow to return, and one that always draws the same.
+        // A drive that is slow to return, and one with constant power.
         ("power", power) => {
             let mode = json!({"name": "lower", "power_w": 0.0, "after_s": 0.0, "wake_ms": 7.0});
             let slow = json!({"active_read_w": 1.0, "active_write_w": 1.0,

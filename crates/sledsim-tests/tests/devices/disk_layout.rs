@@ -1,4 +1,4 @@
-//! Where LBNs lie: against a layout that is written out sector by sector.
+//! Compares the LBN layout with one that is enumerated sector by sector.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -24,7 +24,7 @@ const SCHEMES: [Sparing; 11] = [
     Sparing::SectorsAtDiskEnd,
 ];
 
-/// A small drive; `zones` say where they lie.
+/// Returns a small drive with the given zones.
 fn drive(surfaces: u32, zones: &Value) -> DiskParameters {
     let cylinders =
         zones.as_array().expect("zones").iter().map(|zone| zone["last_cylinder"].as_u64().expect("a number"));
@@ -62,7 +62,7 @@ fn shape() -> impl Strategy<Value = Shape> {
         })
 }
 
-/// Drives that hold together, of all schemes and mappings.
+/// Valid drives of all sparing schemes and mappings.
 fn designs() -> impl Strategy<Value = DiskParameters> {
     let mapping = prop::sample::select(vec![Mapping::Cylinder, Mapping::SerpentineByZone, Mapping::Serpentine]);
     let zones = prop::collection::vec(shape(), 1..4);
@@ -107,7 +107,7 @@ fn sectors(p: &DiskParameters, zone: &Zone) -> Vec<Place> {
     places
 }
 
-/// Items of a zone that LBNs are in, in their order.
+/// Returns the items of a zone that hold LBNs, in LBN order.
 fn kept(p: &DiskParameters, zone: &Zone, items: usize) -> Vec<usize> {
     use Sparing as S;
     let removed: BTreeSet<usize> = zone
@@ -150,7 +150,7 @@ fn kept(p: &DiskParameters, zone: &Zone, items: usize) -> Vec<usize> {
     kept
 }
 
-/// Places of all LBNs, and where each would lie if nothing were remapped.
+/// Returns the place of each LBN, and its place without remapping.
 fn written_out(p: &DiskParameters) -> Vec<(Place, Place)> {
     let mut lbns = Vec::new();
     for zone in &p.zones {
@@ -172,7 +172,7 @@ proptest! {
 
     #[test]
     fn lbns_follow_the_sparing_scheme(p in designs()) {
-        let layout = Layout::new(&p).expect("holds together");
+        let layout = Layout::new(&p).expect("a valid layout");
         let lbns = written_out(&p);
         prop_assert_eq!(layout.capacity_blocks(), lbns.len() as u64);
         let mut taken = HashMap::new();
@@ -192,7 +192,7 @@ proptest! {
 
     #[test]
     fn runs_are_of_maximum_length(p in designs()) {
-        let layout = Layout::new(&p).expect("holds together");
+        let layout = Layout::new(&p).expect("a valid layout");
         let lbns = written_out(&p);
         let after = |place: Place, sectors: u32| Place { sector: place.sector + sectors, ..place };
         for (lbn, (place, _)) in (0u64..).zip(&lbns) {
@@ -207,7 +207,7 @@ proptest! {
 
     #[test]
     fn lbns_of_tracks_and_cylinders(p in designs()) {
-        let layout = Layout::new(&p).expect("holds together");
+        let layout = Layout::new(&p).expect("a valid layout");
         let (mut tracks, mut cylinders) = (BTreeMap::new(), BTreeMap::new());
         let lbns = written_out(&p);
         for (lbn, (_, regular)) in (0u64..).zip(&lbns) {
@@ -222,11 +222,12 @@ proptest! {
     }
 }
 
-/// Sectors that pass from the end of one LBN to the beginning of the next, on a drive whose tracks all have `sectors`.
+/// Returns the number of sectors that pass between the end of an LBN and the start of the next, if every track has
+/// `sectors`.
 fn gap_sectors(mechanics: &Mechanics, sectors: u64, lbn: u64) -> u64 {
     let angle = |lbn| mechanics.start_angle(mechanics.layout().place(lbn));
     let turn = angle(lbn + 1).wrapping_sub(angle(lbn));
-    // To the nearest sector: angles are exact far beyond that.
+    // Rounded to the nearest sector; angles are far more exact.
     let apart = ((u128::from(turn) * u128::from(sectors) + (1 << 63)) >> 64) as u64;
     (apart + sectors - 1) % sectors
 }
@@ -238,7 +239,8 @@ fn skews_separate_tracks_and_cylinders() {
         let mechanics = Mechanics::new(&p).expect("a drive");
         for lbn in 0..299 {
             let expected = match lbn + 1 {
-                // Every zone begins at the index mark anew: its predecessor has turned by 5 * 3 + 4 * (2 * 2 + 3) sectors less 3.
+                // Every zone starts at the index mark. The skews of the previous zone add up to 5 * 3 + 4 * (2 * 2 + 3)
+                // - 3 sectors.
                 150 => continue,
                 next if next % 30 == 0 => 3,
                 next if next % 10 == 0 => 2,
@@ -267,7 +269,7 @@ fn slips_with_near_spares_shift_following_tracks() {
         zone["slips"] = json!([3]);
         Mechanics::new(&DiskParameters { sparing, ..drive(2, &json!([zone])) }).expect("a drive")
     };
-    // The angle of the first sector behind, less what skews explain, in sectors.
+    // The angle of the first sector behind the slips, in sectors, without that due to skews.
     let turned = |mechanics: &Mechanics, place: Place, skew: u64| {
         let angle = mechanics.start_angle(place);
         (((u128::from(angle) * 10 + (1 << 63)) >> 64) as u64 + 20 - skew) % 10
@@ -282,7 +284,8 @@ fn slips_with_near_spares_shift_following_tracks() {
     }
 }
 
-/// Drives of the reference data: name, blocks that DiskSim 4.0 counts in their zones, blocks they are sold with.
+/// Drives of the reference data: name, number of blocks that DiskSim 4.0 counts in their zones, nominal number of
+/// blocks.
 const DRIVES: [(&str, u64, u64); 6] = [
     ("atlas10k", 17_966_953, 17_938_986),
     ("barracuda", 4_217_670, 4_110_000),
@@ -331,7 +334,7 @@ fn follow(p: &DiskParameters, layout: &Layout) {
     }
 }
 
-/// The message that refuses a drive.
+/// Returns the error message for an invalid drive.
 fn refusal(p: &DiskParameters) -> String {
     Layout::new(p).map(|_| ()).expect_err("contradicts itself").to_string()
 }
@@ -372,7 +375,7 @@ fn contradictory_layouts_are_rejected() {
 
 #[test]
 fn largest_layout_is_fast_and_small() {
-    // The ends of the parameters' ranges.
+    // The upper limits of the parameters.
     let mut whole = zone(0, 99_999_999, 1_000_000);
     whole["spares"] = 7.into();
     for sparing in SCHEMES.into_iter().skip(1) {

@@ -1,6 +1,7 @@
-//! No drive serves a sector before the platter brings it round: against exact arithmetic of this test's own.
+//! No drive serves a sector before it passes under the head, compared with exact arithmetic.
 //!
-//! Angles and instants are fractions with one denominator, in 128 bits. Only where LBNs lie is taken from the layout.
+//! Angles and times are 128-bit fractions with a common denominator. Only the places of LBNs come from the simulator's
+//! layout.
 
 use proptest::prelude::*;
 use rayon::prelude::*;
@@ -16,10 +17,10 @@ use sledsim_testing::tiers::{cases, size};
 /// Nanoseconds in a minute.
 const MINUTE_NS: u128 = 60_000_000_000;
 
-/// Parts of a sector that skews are counted in.
+/// Skews are multiples of this part of a sector.
 const SECTOR_PARTS: u32 = 32;
 
-/// A platter in ticks: so fine that a nanosecond and a revolution are both whole numbers of them.
+/// A platter with time in ticks, such that a nanosecond and a revolution are whole numbers of ticks.
 struct Platter<'a> {
     drive: &'a DiskParameters,
     layout: Layout,
@@ -55,7 +56,7 @@ impl<'a> Platter<'a> {
         whole % round * (self.ticks_per_revolution >> SECTOR_PARTS) / u128::from(z.sectors_per_track)
     }
 
-    /// Returns the number of slips in the tracks, or cylinders, before, each of which shifts the following tracks.
+    /// Returns the number of slips in the tracks or cylinders before this one; each shifts the following tracks.
     fn slips_before(&self, zone: usize, tracks: u128, turn: u128) -> u64 {
         let z = &self.drive.zones[zone];
         let before = match self.drive.sparing {
@@ -72,19 +73,19 @@ impl<'a> Platter<'a> {
         slips.iter().filter(|&&slip| u128::from(slip) < before * u128::from(z.sectors_per_track)).count() as u64
     }
 
-    /// Returns the ticks in which a number of sectors of a zone pass.
+    /// Returns the time in which a number of sectors of a zone pass, ticks.
     fn passing_ticks(&self, zone: usize, sectors: u64) -> u128 {
         u128::from(sectors) * self.ticks_per_revolution / u128::from(self.drive.zones[zone].sectors_per_track)
     }
 
-    /// Ticks from `at` until the sector begins to pass under an arm. Arms are evenly spaced.
+    /// Returns the ticks from `at` until the sector begins to pass under an arm. Arms are evenly spaced.
     fn wait_ticks(&self, at: u128, zone: usize, place: Place) -> u128 {
         let between_arms = self.ticks_per_revolution / u128::from(self.drive.actuators);
         (self.sector_ticks(zone, place) + between_arms - at % between_arms) % between_arms
     }
 
-    /// The instant at which the last sector has passed at the earliest, when the first begins to pass at `from`: with no
-    /// time at all from track to track.
+    /// Returns the earliest time at which the last sector has passed if the first begins to pass at `from` and switches
+    /// between tracks take no time.
     fn ends_ticks(&self, from: u128, request: &Request) -> u128 {
         let mut at = from;
         let mut lbn = request.lbn;
@@ -92,7 +93,7 @@ impl<'a> Platter<'a> {
             let run = self.layout.run(lbn);
             let zone = run.zone as usize;
             if lbn > request.lbn {
-                // The instants of the drive are whole nanoseconds: what comes within half of one is just in time.
+                // The drive rounds to nanoseconds: a sector within half a nanosecond is in time.
                 let early = self.ticks_per_ns / 2 + 1;
                 at += (self.wait_ticks(at - early, zone, run.place)).saturating_sub(early);
             }
@@ -103,16 +104,16 @@ impl<'a> Platter<'a> {
         at
     }
 
-    /// Checks a request that reaches the medium, from its first block on, on a drive that does nothing else.
+    /// Checks the service of a request that accesses the medium on an idle drive.
     fn check(&self, device: &mut DiskDevice, now: Time, request: &Request) -> Time {
         let service = device.serve(now, request);
         let phases = &service.phases;
         let run = self.layout.run(request.lbn);
         let zone = run.zone as usize;
-        // The first sector does not pass before this; and at this very instant where there are no overheads.
+        // The first sector does not pass before this time, and exactly then if there are no overheads.
         let positioned = now + phases.startup_ns + phases.seek_ns + phases.rotation_ns;
         let positioned = u128::from(positioned.ns()) * self.ticks_per_ns;
-        // To the nearest nanosecond, and some more for skews, which may be rounded by 2^-33 of a sector for each cylinder.
+        // Rounded to a nanosecond, plus up to 2^-33 of a sector per cylinder for skews.
         let half = self.ticks_per_ns / 2 + self.ticks_per_ns / 16;
         let begins = positioned - half + self.wait_ticks(positioned - half, zone, run.place);
         assert!(
@@ -121,11 +122,11 @@ impl<'a> Platter<'a> {
             run.place,
             (begins - positioned) as f64 / self.ticks_per_ns as f64
         );
-        // A write may miss a turn because its data come late.
+        // A write may lose a revolution if its data arrive late.
         let rotation = u128::from(service.phases.rotation_ns) * self.ticks_per_ns;
         let in_time = request.op == Op::Write || rotation <= self.ticks_per_revolution + half;
         assert!(in_time, "{request:?} at {now:?}: waits too long: {service:?}");
-        // Whole nanoseconds again, one for each track.
+        // Rounded to a nanosecond for each track.
         let tracks = u128::from(request.blocks) + 1;
         let ends = self.ends_ticks(begins, request).saturating_sub(tracks * half);
         let end = u128::from(service.end.ns()) * self.ticks_per_ns;
@@ -134,7 +135,7 @@ impl<'a> Platter<'a> {
     }
 }
 
-/// A request anywhere, often over several tracks.
+/// Returns a random request, often over several tracks.
 fn request(random: &mut Stream, capacity: u64) -> Request {
     let blocks = if random.chance(0.5) { 1 + random.below(16) } else { 1 + random.below(1_000) }.min(capacity);
     let lbn = random.below(capacity - blocks + 1);
@@ -142,7 +143,7 @@ fn request(random: &mut Stream, capacity: u64) -> Request {
     Request { op, ..Request::read(lbn, blocks as u32) }
 }
 
-/// Requests one after the other, begun at an instant, on a drive without buffer.
+/// Checks consecutive requests from a start time on, on a drive without a buffer.
 fn check_in_turn(drive: &DiskParameters, began: Time, requests: usize) {
     let platter = Platter::new(drive);
     let mut device = DiskDevice::new(drive).unwrap_or_else(|error| panic!("{error}"));
@@ -154,7 +155,7 @@ fn check_in_turn(drive: &DiskParameters, began: Time, requests: usize) {
     }
 }
 
-/// Single requests at any time of 20 years to drives that have nothing in their buffers yet.
+/// Checks single requests at random times within 20 years on drives with empty buffers.
 fn check_alone(drive: &DiskParameters, requests: usize) {
     let platter = Platter::new(drive);
     let new = DiskDevice::new(drive).unwrap_or_else(|error| panic!("{error}"));

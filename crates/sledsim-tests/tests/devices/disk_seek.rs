@@ -1,4 +1,4 @@
-//! Seek curves: what they pass through, and bounds below them.
+//! Seek curves: given points and lower bounds.
 
 use proptest::prelude::*;
 use serde_json::{json, Value};
@@ -26,7 +26,7 @@ fn times(cylinders: u32, curve: &Value, distances: &[u32]) -> Vec<u64> {
 #[test]
 fn tables_are_interpolated_and_extrapolated_linearly() {
     let curve = json!({"curve": "table", "points": [[2.0, 1.0], [4.0, 2.0], [8.0, 1.8], [10.0, 3.0]]});
-    // Before the first point and behind the last, the nearest two points go on.
+    // Before the first point and after the last, the line through the nearest two points continues.
     assert_eq!(
         times(20, &curve, &[0, 1, 2, 3, 4, 6, 8, 9, 10, 12]),
         [0, 500_000, 1_000_000, 1_500_000, 2_000_000, 1_900_000, 1_800_000, 2_400_000, 3_000_000, 4_200_000]
@@ -35,7 +35,7 @@ fn tables_are_interpolated_and_extrapolated_linearly() {
         times(20, &json!({"curve": "table", "points": [[5.0, 1.5]]}), &[0, 1, 5, 19]),
         [0, 1_500_000, 1_500_000, 1_500_000]
     );
-    // A line that would end below nothing.
+    // A line that would become negative.
     assert_eq!(
         times(20, &json!({"curve": "table", "points": [[1.0, 2.0], [2.0, 1.0]]}), &[1, 2, 3, 4]),
         [2_000_000, 1_000_000, 0, 0]
@@ -62,19 +62,19 @@ fn three_point_curves_pass_through_their_points() {
     let cylinders = 3001;
     let lee = seek(cylinders, &three("lee")).expect("a curve");
     assert_eq!([1, 3000].map(|distance| lee.time_ns(distance)), [2_000_000, 15_000_000]);
-    // The average is that over pairs of random cylinders: a distance d comes up 2 (n - d) times in n^2, but for 0.
+    // The average over pairs of random cylinders: distance d > 0 occurs 2 (n - d) times in n^2.
     let (mut sum, mut pairs) = (0.0, 0.0);
     for distance in 1..cylinders {
         let times = f64::from(cylinders - distance);
         sum += times * lee.time_ns(distance) as f64;
         pairs += times;
     }
-    // Lee's coefficients hold in the limit of many cylinders.
+    // Lee's coefficients are exact only in the limit of many cylinders.
     assert!((sum / pairs / 8e6 - 1.0).abs() < 2e-3, "{}", sum / pairs);
     let lines = seek(cylinders, &three("three-point")).expect("a curve");
     assert_eq!([1, 3000].map(|distance| lines.time_ns(distance)), [2_000_000, 15_000_000]);
     assert!(lines.time_ns(1000).abs_diff(8_000_000) < 10_000, "{}", lines.time_ns(1000));
-    // Lee's root would be negative: the lines take over.
+    // Lee's coefficient of the root would be negative, so lines are used instead.
     let dull = json!({"single_ms": 2.0, "average_ms": 3.0, "full_ms": 15.0});
     let with = |curve: &str| {
         let mut dull = dull.clone();
@@ -89,7 +89,7 @@ fn linear_and_constant_curves() {
     let line = json!({"curve": "linear", "single_ms": 1.0, "full_ms": 11.0});
     assert_eq!(times(102, &line, &[0, 1, 51, 101]), [0, 1_000_000, 6_000_000, 11_000_000]);
     assert_eq!(times(102, &json!({"curve": "constant", "seek_ms": 3.0}), &[0, 1, 101]), [0, 3_000_000, 3_000_000]);
-    // A drive of one or two cylinders has next to nowhere to go.
+    // A drive of one or two cylinders has at most one seek distance.
     for cylinders in [1, 2] {
         for curve in [&line, &json!({"curve": "lee", "single_ms": 1.0, "average_ms": 2.0, "full_ms": 4.0})] {
             assert_eq!(times(cylinders, curve, &[0, 1]), [0, 1_000_000]);
@@ -131,7 +131,7 @@ fn curve() -> impl Strategy<Value = Value> {
 proptest! {
     #![proptest_config(cases(size(500, 1500)))]
 
-    /// The bound of a distance is the least time of all distances from it on.
+    /// The bound of a distance is the least time of it and all greater distances.
     #[test]
     fn bounds_are_minima_of_greater_distances(cylinders in 1_u32..300, curve in curve()) {
         let seek = seek(cylinders, &curve).expect("a curve");
@@ -146,7 +146,7 @@ proptest! {
 }
 
 proptest! {
-    // Each fills a table of a million distances.
+    // Each case fills a table of a million distances.
     #![proptest_config(cases(40))]
 
     /// Beyond the tables, computed times continue the same curve.

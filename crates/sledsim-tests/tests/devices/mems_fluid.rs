@@ -1,4 +1,4 @@
-//! Data that pass as a stream: every block at the rate of all tips, no borders of rows, reversals where tracks end.
+//! Fluid transfer: every block passes at the rate of all tips, without row boundaries, with reversals at track ends.
 
 use sledsim::devices::mems::{MemsDevice, MemsParameters, Transfer};
 use sledsim::devices::{Mechanism, Together};
@@ -7,7 +7,7 @@ use sledsim::service::Service;
 use sledsim::time::Time;
 use sledsim_testing::scenarios::mems_parameters;
 
-/// `g1`, either way along Y and without the bus, its data in a stream or in rows.
+/// Returns `g1` with access in both directions along Y and no bus, with the given kind of transfer.
 fn g1(transfer: Transfer) -> MemsParameters {
     MemsParameters { transfer, bidirectional: true, bus_ms_per_block: 0.0, overhead_ms: 0.0, ..mems_parameters("g1") }
 }
@@ -16,14 +16,14 @@ fn device(parameters: &MemsParameters) -> MemsDevice {
     MemsDevice::new(parameters).expect("a design that fits")
 }
 
-/// Blocks of a track, and where the first of a track in the middle of the device lies.
+/// Returns the blocks of a track and the first LBN of a track in the middle of the device.
 fn middle(device: &MemsDevice) -> (u64, u64) {
     let geometry = device.geometry();
     let track = u64::from(geometry.rows) * u64::from(geometry.blocks_per_row);
     (track, device.dimensions().capacity_blocks / 2 / track * track)
 }
 
-/// Serves requests one behind the other.
+/// Serves requests one after the other.
 fn serve(device: &mut MemsDevice, requests: &[Request]) -> Vec<Service> {
     let mut at = Time::ZERO;
     requests
@@ -42,7 +42,7 @@ fn block_takes_its_share_of_a_row() {
     let per_row = f64::from(device(&rows).geometry().blocks_per_row);
     for blocks in [1, 8, 32] {
         let [stream, row] = [&fluid, &rows].map(|each| device(each).serve(Time::ZERO, &Request::read(4000, blocks)));
-        // All bits of a block, bursts counted, at the rate of all tips that work at once.
+        // All bits of a block, including servo bursts, at the rate of all active tips.
         let bits = f64::from(fluid.tip_sector_bytes * fluid.encoded_bits_per_byte + fluid.servo_bits) / per_row;
         let expected_ns = f64::from(blocks) * bits / (fluid.bit_rate_kbit_s * 1e3) * 1e9;
         let passed_ns = (stream.phases.servo_ns + stream.phases.transfer_ns) as f64;

@@ -1,10 +1,10 @@
-//! The passes that a request takes when it is served alone.
+//! Passes of a request that is served alone.
 
 use sledsim::devices::mems::Geometry;
 use sledsim::request::Request;
 
-/// Passes of `request` in LBN order, each with its cylinder, row, and tip groups: consecutive blocks at one sled position
-/// pass together as far as the active tips go round, also where a track ends there and the next begins.
+/// Returns cylinder, row and tip groups of each pass of `request`, in LBN order. Consecutive blocks at one sled
+/// position share a pass as long as active tips are left, even across the end of a track.
 pub fn passes(geometry: &Geometry, request: &Request) -> Vec<(u32, u32, Vec<u32>)> {
     let mut passes: Vec<(u32, u32, Vec<u32>)> = Vec::new();
     for lbn in request.lbn..request.end_lbn() {

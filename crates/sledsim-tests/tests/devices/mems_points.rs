@@ -12,7 +12,7 @@ use sledsim_testing::mems_designs::points_design;
 use sledsim_testing::scenarios::mems_parameters;
 use sledsim_testing::tiers::cases;
 
-/// `g2` with a tip for each bit of a block, 8 × 512 and those of the code, without bus and overhead.
+/// Returns `g2` with a tip for each bit of a block (8 × 512 and those of the code), without bus time and overhead.
 fn g2() -> MemsParameters {
     MemsParameters {
         transfer: Transfer::Points,
@@ -52,8 +52,8 @@ fn point_s(parameters: &MemsParameters) -> f64 {
     bits / (parameters.bit_rate_kbit_s * 1e3)
 }
 
-/// Time from rest until a place `distance_m` ahead is passed at `v`, at an acceleration of `a` and without springs: past `v`
-/// and back to it where there is more than room to gain it, a run-up backward first where there is less.
+/// Returns the time from rest until a point `distance_m` ahead is passed at speed `v`, with acceleration `a` and no
+/// springs. Over a long distance the sled exceeds `v` and brakes to it; over a short one it first moves backward.
 fn run_up_s(distance_m: f64, v: f64, a: f64) -> f64 {
     let peak = (a * distance_m + v * v / 2.0).abs();
     if distance_m >= v * v / (2.0 * a) {
@@ -67,7 +67,7 @@ fn run_up_s(distance_m: f64, v: f64, a: f64) -> f64 {
 fn both_axes_have_tip_sectors_between_servo_bursts() {
     let device = device(&g2());
     let geometry = device.geometry();
-    // (100 µm / 40 nm − 10) / 90 = 27 tip sectors of 80 bits along either axis, a block at each point of them.
+    // (100 µm / 40 nm − 10) / 90 = 27 tip sectors of 80 bits along each axis, with a block at each point.
     assert_eq!((geometry.cylinders, geometry.rows), (27 * 80, 27 * 80));
     assert_eq!((geometry.tracks, geometry.blocks_per_row, geometry.tips_per_block), (1, 1, 5120));
     assert_eq!(device.dimensions().capacity_blocks, 2160 * 2160);
@@ -115,13 +115,14 @@ fn change_of_axis_equals_the_closed_form() {
         for (across, along) in [(1400, 900), (1010, 1300), (400, 1000), (1009, 1005)] {
             for along_x in [true, false] {
                 let mut device = device(&parameters);
-                // Up to 1010 at access speed, resting at 1000 on the other axis; then a line across that.
+                // The sled moves up to 1010 at access speed, at rest at 1000 on the other axis; then it accesses a line
+                // along that other axis.
                 let first = upward(&mut device, !along_x, 1000, 990..1010);
                 let second = serve_line(&mut device, first.free, along_x, across, along..along + 50);
-                // Either end of the line, whichever is passed sooner from rest at 1000.
+                // The access starts at the end of the line that is reached sooner from rest at 1000.
                 let ahead = [f64::from(along) - 1000.0, 1000.0 - f64::from(along + 50)];
                 let run_up = ahead.map(|points| run_up_s(points * pitch_m, v, a));
-                // To rest from 1010, where it passes upward: seen backwards, a run-up.
+                // Braking to rest from 1010 is a run-up reversed in time.
                 let stop_s = run_up_s((f64::from(across) - 1010.0) * pitch_m, v, a) + settle_s;
                 let expected_s = run_up[0].min(run_up[1]).max(stop_s);
                 let found_s = second.phases.seek_ns as f64 * 1e-9;
@@ -136,7 +137,7 @@ fn change_of_axis_equals_the_closed_form() {
 
 /// Serves a line from its start to its end.
 fn upward(device: &mut MemsDevice, along_x: bool, across: u32, along: std::ops::Range<u32>) -> Service {
-    // One or two reversals: a sled that begins at the start reverses there.
+    // One reversal or two: a sled at the start of the line also reverses there.
     let mut service = serve_line(device, Time::ZERO, along_x, across, along.clone());
     let end_m = device.geometry().x_m(along.end);
     for _ in 0..2 {
@@ -166,7 +167,7 @@ fn times_are_symmetric_in_the_axes() {
                 at[which] = service.free;
                 found[which] = service.phases.seek_ns;
             }
-            // The centre, where both begin, lies between two cylinders.
+            // The centre, from which both start, lies between two cylinders.
             assert!(step == 0 || found[0].abs_diff(found[1]) <= 2, "step {step}: {found:?}");
         }
     }
@@ -176,7 +177,7 @@ fn times_are_symmetric_in_the_axes() {
 fn sled_continues_along_either_axis_without_a_stop() {
     let mut device = device(&g2());
     let mut at = Time::ZERO;
-    // Consecutive blocks along a row: after the turn to the row, each takes only the time to pass it.
+    // After the change of axis, each consecutive block along a row takes only its pass time.
     let places = (500..600).map(|cylinder| (cylinder, 1200)).chain((1201..1300).map(|row| (599, row)));
     let mut stops = Vec::new();
     for (index, (cylinder, row)) in places.enumerate() {
@@ -206,7 +207,7 @@ fn single_block_is_accessed_along_the_quicker_axis() {
         let request = Request::read(lbn(&device, cylinder, row), 1);
         let mut from_both = [u64::MAX; 2];
         for along_x in [false, true] {
-            // Two blocks are a line, whose ends are the block's own or its neighbour's.
+            // Two blocks form a line, which can be entered at either block.
             let index = if along_x { cylinder } else { row };
             for first in [index.saturating_sub(1), index.min(2158)] {
                 let mut tried = device.clone();
@@ -244,7 +245,7 @@ fn batch_block_belongs_to_the_longer_line() {
 
 #[test]
 fn near_blocks_on_a_line_are_passed_without_a_stop() {
-    // Twenty points apart: no slower than all of the line, as the sled goes on at access speed at least.
+    // Blocks twenty points apart take no longer than the whole line: the sled moves at access speed or faster.
     let points: Vec<u32> = (1100..1201).collect();
     let [all, some] = [1, 20].map(|step| {
         let mut device = device(&g2());
@@ -283,7 +284,7 @@ fn invalid_point_designs_are_rejected() {
     assert!(narrow.contains("x_range_um") && narrow.contains("tip sector"), "{narrow}");
 }
 
-/// A few requests on lines of one another.
+/// Returns a few requests on common lines.
 fn batch(geometry: &Geometry, random: &mut Stream) -> Vec<Request> {
     let place = geometry.place(random.below(geometry.capacity_blocks()));
     (0..1 + random.below(8))

@@ -1,7 +1,8 @@
-//! Joules and times of subsector accesses on the published devices, worked out by hand (Lin et al. 2002, sections 5.3 and 6.3).
+//! Energy and times of subsector accesses on the published devices, calculated by hand (Lin et al. 2002, sections 5.3
+//! and 6.3).
 //!
-//! A block of 512 bytes lies under 64 tips, 8 bytes each. 1280 tips can work at once on G2, 3200 on G3: rows of 20 and 50 blocks.
-//! At one position lie 100 blocks of each. The sled draws 100 mW and each tip 1 mW.
+//! A block of 512 bytes lies under 64 tips, 8 bytes each. 1280 tips can work at once on G2, 3200 on G3: rows of 20 and
+//! 50 blocks. 100 blocks share a sled position on both. The sled draws 100 mW and each tip 1 mW.
 
 use serde_json::{json, Value};
 use sledsim::devices::mems::{IdleTips, MemsDevice, MemsParameters, Place};
@@ -31,7 +32,7 @@ fn device(parameters: &MemsParameters, subsector: bool) -> MemsDevice {
     device
 }
 
-/// A device of the catalogue that has served a request elsewhere, so that start-up is over; and when it is free.
+/// Returns a started device of the catalogue that has served a request elsewhere, and the time at which it is free.
 fn awake(name: &str, subsector: bool) -> (MemsDevice, Time) {
     let mut device = device(&scenarios::mems_parameters(name), subsector);
     let free = device.serve(Time::ZERO, &Request::read(0, 1)).free;
@@ -48,7 +49,7 @@ fn assert_same_j(joules: f64, expected_j: f64) {
     assert!((joules - expected_j).abs() <= 1e-12 * expected_j, "{joules} J instead of {expected_j} J");
 }
 
-/// Energy is seeks at the sled's power, and passes at that of the sled and the tips.
+/// Checks that the energy is that of the seeks at the sled's power and of the passes at the power of sled and tips.
 #[track_caller]
 fn assert_passes(service: &Service, servo_ns: u64, data_ns: u64, tips: &[u32]) {
     let phases = &service.phases;
@@ -65,7 +66,7 @@ fn assert_passes(service: &Service, servo_ns: u64, data_ns: u64, tips: &[u32]) {
 #[test]
 fn metadata_access_activates_only_its_tips() {
     for (name, servo_ns, data_ns) in DEVICES {
-        // Inode, access time, the mean of both; with what lies on both sides of a tip sector's border.
+        // Inode, access time, the mean of both, and bytes on both sides of a tip sector boundary.
         for (first, bytes, tips) in [(0, 128, 16), (384, 128, 16), (128, 4, 1), (128, 66, 9), (6, 4, 2), (0, 512, 64)] {
             let request = Request::read(1_000_000, 1).with_needed_bytes(first, bytes, 512);
             assert_passes(&served(name, true, &request), servo_ns, data_ns, &[tips]);
@@ -92,7 +93,7 @@ fn partial_last_block_saves_1_32_of_the_tips_of_8_kb() {
             assert_eq!((part.phases, part.end), (whole.phases, whole.end), "times are those of whole blocks");
             tips_j += part.energy.servo_j + part.energy.data_j - SLED_W * (servo_ns + data_ns) as f64 * 1e-9;
         }
-        // 1 to 64 of 64 tips, 32.5 on average, in place of 64: of the 1024 of the request 31.5 are saved, 3.08 %.
+        // On average 32.5 (1 to 64) of 64 tips are needed: 31.5 of the request's 1024 are saved, 3.08 %.
         let whole_j = whole.energy.servo_j + whole.energy.data_j - SLED_W * (servo_ns + data_ns) as f64 * 1e-9;
         assert_same_j(1.0 - tips_j / 64.0 / whole_j, 31.5 / 1024.0);
     }
@@ -103,7 +104,7 @@ fn rows_without_needed_bytes_are_not_visited() {
     for (name, servo_ns, data_ns) in DEVICES {
         let row = row(name);
         let row_bytes = u64::from(row) * 512;
-        // Three rows of a track; the last 5 bytes of its first row, all of the second, the first 9 bytes of the third.
+        // Three rows of a track: the last 5 bytes of the first, all of the second, the first 9 bytes of the third.
         let lbn = u64::from(row) * 4000;
         let across = Request::read(lbn, 3 * row).with_needed_bytes(row_bytes - 5, 5 + row_bytes + 9, 512);
         let part = served(name, true, &across);
@@ -118,7 +119,7 @@ fn rows_without_needed_bytes_are_not_visited() {
         let part = device.serve(free, &middle);
         assert_passes(&part, servo_ns, data_ns, &[1]);
         assert_eq!(part, served(name, true, &Request::read(second, 1).with_needed_bytes(0, 8, 512)));
-        // One needed block crosses the bus, not the row's 20 or 50.
+        // Only the needed block is transferred, not all 20 or 50 of the row.
         assert_eq!(
             (part.phases.bus_ns, served(name, false, &Request::read(lbn, row)).phases.bus_ns),
             (5120, u64::from(row) * 5120)
@@ -132,7 +133,7 @@ fn cylinders_without_needed_bytes_are_not_visited() {
         let (mut device, free) = awake(name, true);
         let border = device.geometry().lbn(&Place { cylinder: 1000, track: 0, row: 0, slot: 0 });
         assert_eq!(device.geometry().place(border - 1).cylinder, 999);
-        // 40 blocks on either side; needed are 100 bytes from the border on.
+        // 40 blocks on each side; the 100 bytes from the border on are needed.
         let request = Request::read(border - 40, 80).with_needed_bytes(40 * 512, 100, 512);
         assert_eq!(device.locate(&request).cylinder, 1000);
         let service = device.serve(free, &request);
@@ -141,7 +142,8 @@ fn cylinders_without_needed_bytes_are_not_visited() {
     }
 }
 
-/// Where a track ends and the next begins at one row, a row's blocks pass together. With tips left, one more does too.
+/// If a track ends in the row in which the next begins, the blocks of the row share a pass, plus another block if tips
+/// are left.
 #[test]
 fn active_tips_limit_a_pass() {
     for (name, servo_ns, data_ns) in DEVICES {
@@ -161,7 +163,8 @@ fn active_tips_limit_a_pass() {
     }
 }
 
-/// 80 inodes of 16 tips fill the 1280 of G2, 100 half blocks of 32 the 3200 of G3; whole blocks take a pass for each row of them.
+/// 80 inodes of 16 tips use all 1280 tips of G2, 100 half blocks of 32 tips all 3200 of G3. Whole blocks take one pass
+/// per row.
 #[test]
 fn more_requests_share_a_pass() {
     for (index, wanted, bytes, passes, passes_whole) in
@@ -189,7 +192,7 @@ fn more_requests_share_a_pass() {
 fn members_share_common_tips() {
     for (name, servo_ns, data_ns) in DEVICES {
         let block = Request::read(20 * 4000, 1);
-        // Tips 0 to 15, 8 to 23, and 32 to 40: 33 of them.
+        // Tips 0 to 15, 8 to 23, and 32 to 40: 33 different tips.
         let requests = [
             block.with_needed_bytes(0, 128, 512),
             block.with_needed_bytes(64, 128, 512),
@@ -202,14 +205,14 @@ fn members_share_common_tips() {
         let spent = &device.ledger(services[0].free) - &before;
         let pass_j = (SLED_W + 33.0 * TIP_W) * (servo_ns + data_ns) as f64 * 1e-9;
         let spent_j = spent.energy_j[State::Servo as usize] + spent.energy_j[State::Data as usize];
-        // A difference of sums that hold the energy of the request before.
+        // The difference of two sums that include the energy of the previous request.
         assert!((spent_j - pass_j).abs() < 1e-11 * pass_j, "{spent_j} J, not {pass_j} J");
-        // Shares go by tips wanted: 16, 16 and 9.
+        // Energy is shared by the number of needed tips: 16, 16 and 9.
         assert_same_j(services[2].energy.total_j() / services[0].energy.total_j(), 9.0 / 16.0);
     }
 }
 
-/// The tips that go on reading servo bursts are those of the last pass.
+/// The tips of the last pass continue to read servo bursts.
 #[test]
 fn fewer_tips_idle_after_a_subsector_access() {
     for (name, servo_ns, data_ns) in DEVICES {
@@ -224,7 +227,7 @@ fn fewer_tips_idle_after_a_subsector_access() {
     }
 }
 
-/// Requests and services of a run of 20 000 requests of 8 KB, half of them reads, with these keys besides.
+/// Runs 20 000 requests of 8 KB, half of them reads, with additional keys. Returns the requests and services.
 fn run(workload: &Value, system: &Value) -> Vec<(Request, Service)> {
     let mut document = json!({
         "workload": {"arrival": {"kind": "poisson", "rate_per_s": 100.0}, "read_fraction": 0.5,
@@ -274,7 +277,7 @@ fn whole_blocks_ignore_padding() {
     }
 }
 
-/// Stripe units of 4 blocks on 3 sleds: an inode needs only the sled that holds it.
+/// Stripe units of 4 blocks on 3 sleds: an access to an inode uses one sled.
 #[test]
 fn only_sleds_with_needed_bytes_work() {
     let device = json!({"name": "g2", "sleds": 3, "sled_layout": "striped", "stripe_blocks": 4});
@@ -290,7 +293,7 @@ fn only_sleds_with_needed_bytes_work() {
             assert_same_j(service.energy.data_j, (SLED_W + tips * TIP_W) * data_ns as f64 * 1e-9);
             metadata += 1;
         } else {
-            // 16 blocks lie on all three sleds, in one row or two of each.
+            // 16 blocks are on all three sleds, in one or two rows of each.
             let tips_j = service.energy.data_j / (data_ns as f64 * 1e-9) - 1024.0 * TIP_W;
             let passes = (tips_j / SLED_W).round();
             assert!((3.0..=6.0).contains(&passes) && (tips_j - passes * SLED_W).abs() < 1e-9, "{service:?}");

@@ -1,4 +1,4 @@
-//! Tips that fail: what spare tips and codes make up for, what they cost, and what is lost beyond them.
+//! Failed tips: recovery by spare tips and codes, its cost, and lost blocks.
 
 use proptest::prelude::*;
 use sledsim::devices::mems::{Characteristics, FailedTips, Geometry, MemsDevice, MemsParameters, Transfer};
@@ -15,7 +15,7 @@ fn device(parameters: &MemsParameters) -> MemsDevice {
     MemsDevice::new(parameters).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Random requests, one after the other, and what became of them.
+/// Serves random requests one after the other. Returns requests and services.
 fn served(parameters: &MemsParameters, count: u64, most_blocks: u64) -> Vec<(Request, Service)> {
     let mut device = device(parameters);
     let mut random = Stream::new(5, "requests");
@@ -32,19 +32,19 @@ fn served(parameters: &MemsParameters, count: u64, most_blocks: u64) -> Vec<(Req
     (0..count).map(&mut serve).collect()
 }
 
-/// A number of tips that have failed, in the place of those of a device of the catalogue.
+/// Returns a device of the catalogue with this number of failed tips.
 fn failing(name: &str, number: u32) -> MemsParameters {
     MemsParameters { failed_tips: FailedTips::Number(number), ..scenarios::mems_parameters(name) }
 }
 
-/// As long as there are spare tips nothing changes: no service, no energy, no block (schlosser2000, section 2.3). What they cost is
-/// room.
+/// As long as there are spare tips, failures change no service time, energy or capacity (schlosser2000, section 2.3).
+/// Spare tips reduce the capacity.
 #[test]
 fn spare_tip_replaces_a_failed_one_without_cost() {
     for name in ["g1", "g2", "g3"] {
         let whole = scenarios::mems_parameters(name);
         let spare = MemsParameters { spare_tips: whole.active_tips, ..whole.clone() };
-        let room = |parameters: &MemsParameters| Characteristics::of(parameters).expect("it can be built");
+        let room = |parameters: &MemsParameters| Characteristics::of(parameters).expect("a valid device");
         let tracks = u64::from(whole.tips / whole.active_tips);
         assert_eq!(room(&spare).capacity_bytes * tracks, room(&whole).capacity_bytes * (tracks - 1), "{name}");
         let before = served(&spare, 300, 60);
@@ -56,8 +56,8 @@ fn spare_tip_replaces_a_failed_one_without_cost() {
     }
 }
 
-/// A code over the tips of a block costs room and the energy of its tips where it is written, and no time; a block of which a tip
-/// has failed is read as quickly and for as much.
+/// A code over the tips of a block costs capacity and the energy of its tips in writes, but no time. A block with a
+/// failed tip is read in the same time, with the same energy.
 #[test]
 fn erasure_code_costs_capacity_and_write_energy() {
     let whole = MemsParameters { bus_ms_per_block: 0.0, ..scenarios::mems_parameters("g2") };
@@ -80,7 +80,7 @@ fn erasure_code_costs_capacity_and_write_energy() {
         };
         for op in [Op::Read, Op::Write] {
             let (with, condition) = figures(&coded, op);
-            assert_eq!(figures(&degraded, op), (with, Condition::Degraded), "as long, for as much");
+            assert_eq!(figures(&degraded, op), (with, Condition::Degraded), "same time and energy");
             assert_eq!(condition, Condition::Whole);
             let tips = f64::from(blocks * (data + if op == Op::Write { check } else { 0 }));
             let pass_w = (whole.sled_mw + tips * whole.tip_mw) * 1e-3;
@@ -95,7 +95,7 @@ fn erasure_code_costs_capacity_and_write_energy() {
     }
 }
 
-/// Of each block, how many of the tips that it lies under have failed, by their numbers alone.
+/// Returns the number of failed tips among those of a block, computed from tip numbers only.
 fn failed_under(geometry: &Geometry, parameters: &MemsParameters, lbn: u64, broken: &[u32]) -> u32 {
     let place = geometry.place(lbn);
     let width = parameters.block_bytes / parameters.tip_sector_bytes + parameters.parity_tips;
@@ -106,8 +106,8 @@ fn failed_under(geometry: &Geometry, parameters: &MemsParameters, lbn: u64, brok
 proptest! {
     #![proptest_config(cases(16))]
 
-    /// Random designs and failures: what is lost, what is computed from others and how much can be read is what the numbers of the
-    /// tips say, block by block, and of a request the worst of its blocks.
+    /// For random designs and failures, the condition of each block and the readable capacity follow from the numbers
+    /// of the failed tips. The condition of a request is that of its worst block.
     #[test]
     fn blocks_with_more_failed_than_check_tips_are_lost(
         design in mems_design(), parity in 0_u32..3, spare in 0.0..1.0_f64, share in 0.0..0.6_f64, seed in any::<u64>(),
@@ -118,7 +118,7 @@ proptest! {
         let tips = tracks * active_tips + spare_tips;
         let mut random = Stream::new(seed, "tips");
         let mut broken: Vec<u32> = (0..tips).filter(|_| random.chance(share)).collect();
-        // In some other order than that of their numbers.
+        // In an order other than ascending.
         broken.reverse();
         let parameters = MemsParameters {
             tips, active_tips, spare_tips, parity_tips: parity,
@@ -127,7 +127,7 @@ proptest! {
         };
         let device = device(&parameters);
         let geometry = device.geometry();
-        // Those that matter, without those that have a spare tip in their place.
+        // The failed tips without a spare tip.
         let under = |tip: &u32| (tip % active_tips) < geometry.blocks_per_row * geometry.tips_per_block;
         let working = (tips - spare_tips..tips).filter(|tip| !broken.contains(tip)).count();
         let left: Vec<u32> = broken.iter().copied().filter(|tip| *tip < tips - spare_tips && under(tip)).skip(working).collect();
@@ -156,15 +156,15 @@ proptest! {
     }
 }
 
-/// How often a block is passed over until it is read: once, and then again as often as it takes, each pass by itself. Of many reads
-/// the mean lies within four standard deviations of the closed form.
+/// The number of passes until a block is read: each pass fails independently. The mean of many reads is within four
+/// standard deviations of the closed form.
 #[test]
 fn read_errors_repeat_the_pass() {
     let base = MemsParameters { tip_seed: 3, ..scenarios::mems_parameters("g2") };
     let pass_ns = device(&base).serve(Time::ZERO, &Request::read(0, 1)).phases.transfer_ns;
     for (parity_tips, rate) in [(0, 0.002), (0, 0.01), (4, 0.01)] {
         let parameters = MemsParameters { parity_tips, read_error_rate: rate, ..base.clone() };
-        // By its data tips alone, and then by five of 68 or none of 64 that must not fail.
+        // Without check tips, none of 64 data tips may fail; with four check tips, at most four of 68.
         let first = 1.0 - f64::powi(1.0 - rate, 64);
         let again = if parity_tips == 0 { first } else { beyond_four_of_68(rate) };
         let expected = 1.0 + first / (1.0 - again);
@@ -182,13 +182,13 @@ fn read_errors_repeat_the_pass() {
         let mean = passes / count as f64;
         let spread = f64::sqrt((squares / count as f64 - mean * mean) / count as f64);
         assert!((mean - expected).abs() < 4.0 * spread, "{rate}, {parity_tips}: {mean} ± {spread}, not {expected}");
-        // Writes are not read.
+        // Writes are not repeated.
         let write = Request { op: Op::Write, ..Request::read(0, 1) };
         assert_eq!(device.serve(now, &write).phases.transfer_ns, pass_ns);
     }
 }
 
-/// More than four of 68, each with probability `rate`.
+/// Returns the probability that more than four of 68 tips fail, each with probability `rate`.
 fn beyond_four_of_68(rate: f64) -> f64 {
     let choose = |k: i32| (0..k).map(|i| f64::from(68 - i) / f64::from(i + 1)).product::<f64>();
     (5..=68).map(|k| choose(k) * rate.powi(k) * (1.0 - rate).powi(68 - k)).sum()
@@ -197,16 +197,16 @@ fn beyond_four_of_68(rate: f64) -> f64 {
 #[test]
 fn invalid_tips_are_rejected() {
     let g2 = scenarios::mems_parameters("g2");
-    let told = |parameters: MemsParameters| MemsDevice::new(&parameters).err().expect("it is refused").to_string();
-    assert!(told(failing("g2", 6_401)).contains("failed_tips"));
+    let message = |parameters: MemsParameters| MemsDevice::new(&parameters).err().expect("it is refused").to_string();
+    assert!(message(failing("g2", 6_401)).contains("failed_tips"));
     for (numbers, word) in [(vec![3, 6_400], "failed_tips.1"), (vec![3, 5, 3], "failed_tips.2")] {
-        assert!(told(MemsParameters { failed_tips: FailedTips::These(numbers), ..g2.clone() }).contains(word));
+        assert!(message(MemsParameters { failed_tips: FailedTips::These(numbers), ..g2.clone() }).contains(word));
     }
-    assert!(told(MemsParameters { spare_tips: 6_000, ..g2.clone() }).contains("spare_tips"));
-    assert!(told(MemsParameters { parity_tips: 1_000, active_tips: 640, ..g2.clone() }).contains("active_tips"));
-    assert!(told(MemsParameters { read_error_rate: 0.05, ..g2.clone() }).contains("read_error_rate"));
+    assert!(message(MemsParameters { spare_tips: 6_000, ..g2.clone() }).contains("spare_tips"));
+    assert!(message(MemsParameters { parity_tips: 1_000, active_tips: 640, ..g2.clone() }).contains("active_tips"));
+    assert!(message(MemsParameters { read_error_rate: 0.05, ..g2.clone() }).contains("read_error_rate"));
     let fluid = MemsParameters { transfer: Transfer::Fluid, parity_tips: 2, ..g2.clone() };
-    assert!(told(fluid).contains("parity_tips"));
+    assert!(message(fluid).contains("parity_tips"));
     let mut coded = MemsDevice::new(&MemsParameters { parity_tips: 2, ..g2 }).expect("a code");
     assert!(!coded.access_subsectors(), "a code over the tips of a block needs all of it");
 }

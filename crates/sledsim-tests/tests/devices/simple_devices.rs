@@ -1,4 +1,4 @@
-//! Devices without a mechanism: closed forms for the times, bounds, the books, and queues in front of them.
+//! Devices without a mechanism: closed forms of times, bounds, energy ledgers and queues.
 
 use proptest::prelude::*;
 use sledsim::devices::simple::{ConstantParameters, LinearParameters, SimpleDevice};
@@ -112,7 +112,7 @@ proptest! {
             prop_assert!(at.cylinder < device.dimensions().cylinders);
             let positioning_ns = device.positioning_ns(now, at);
             prop_assert!(device.cylinder_bound_ns(now, at.cylinder) <= positioning_ns);
-            // The farthest is the whole device away: 1.9 ms over it, to the nearest nanosecond.
+            // The farthest block is a full capacity away: 1.9 ms more, rounded to a nanosecond.
             let exact_ns = 1e5 + 1.9e6 * lbn.abs_diff(from_lbn + 1) as f64 / capacity as f64;
             prop_assert!((positioning_ns as f64 - exact_ns).abs() <= 0.5 + 1e-6, "{positioning_ns} {exact_ns}");
             prop_assert_eq!(device.clone().serve(now, &Request::read(lbn, 1)).phases.seek_ns, positioning_ns);
@@ -146,8 +146,8 @@ fn report(settings: &[&str]) -> Report {
 #[test]
 fn random_linear_requests_average_a_third_of_the_distance() {
     // Two uniform places lie a third of the range apart; with the variance of that distance, 1/18, the mean of 200,000
-    // requests is known to 1.9 ms / sqrt(18 * 200,000) = 0.001 ms. A request of 8 blocks moves the place on by 8 of the
-    // 6.75 million: nothing at this precision.
+    // requests is known to 1.9 ms / sqrt(18 * 200,000) = 0.001 ms. The 8 blocks of a request are negligible against
+    // 6.75 million.
     let report = report(&[
         "device=simpledisk-linear",
         "workload.arrival={kind=\"closed\", outstanding=1}",
@@ -171,7 +171,8 @@ fn constant_device_behaves_as_m_d_1() {
         let wait = report.wait.expect("requests were measured");
         let closed_ms = utilisation * 0.88 / (2.0 * (1.0 - utilisation));
         println!("utilisation {utilisation}: wait {:.4} ms, closed form {closed_ms:.4} ms", wait.mean_ms);
-        // A million requests settle the mean of the busiest of the three queues to within 1 %; 2 % is twice that.
+        // With a million requests, the mean of the busiest of the three queues is known to within 1 %; the tolerance is
+        // twice that.
         assert!((wait.mean_ms / closed_ms - 1.0).abs() < 0.02, "{} {closed_ms}", wait.mean_ms);
         let service = report.service.expect("requests were measured");
         assert!((service.min_ms - 0.88).abs() < 1e-9 && (service.max_ms - 0.88).abs() < 1e-9);
@@ -186,7 +187,8 @@ fn sptf_beats_fcfs_on_the_linear_device_only() {
         report(&[&device, &scheduler, arrival, "run.requests=50000"]).response.expect("measured").mean_ms
     };
     assert!(response_ms("simpledisk-linear", "sptf") < 0.5 * response_ms("simpledisk-linear", "fcfs"));
-    // Order makes no difference where every service takes as long; only the requests left at the end differ.
+    // If all services take the same time, the order does not change the mean; only the requests outstanding at the end
+    // differ.
     let (by_arrival, by_place) =
         (response_ms("simpledisk-constant", "fcfs"), response_ms("simpledisk-constant", "sptf"));
     assert!((by_place / by_arrival - 1.0).abs() < 0.01, "{by_place} {by_arrival}");

@@ -1,5 +1,5 @@
-//! Contract of all components: each request completes once, time never decreases, nothing beyond the capacity is
-//! served, and a run cut in two equals the whole.
+//! Contract of all components: each request completes once, time never decreases, requests beyond the capacity fail,
+//! and a run in two parts equals a single run.
 
 use std::collections::VecDeque;
 
@@ -29,7 +29,7 @@ use sledsim_testing::tiers::size;
 
 type Entry = (Request, Service);
 
-/// Hears completions.
+/// Records completions.
 #[derive(Default)]
 struct ServiceLog(Vec<Entry>);
 
@@ -56,7 +56,7 @@ impl Workload for Listed {
 
     fn take(&mut self) -> Request {
         let request = self.requests.pop_front().expect("peek answered At");
-        assert!(request.arrival >= self.now, "time runs back");
+        assert!(request.arrival >= self.now, "time decreases");
         self.now = request.arrival;
         self.under_way.push(request.id);
         request
@@ -66,18 +66,18 @@ impl Workload for Listed {
         let Completion { request, service, .. } = completion;
         let place = self.under_way.iter().position(|&id| id == request.id);
         self.under_way.swap_remove(place.unwrap_or_else(|| panic!("{} completes without being under way", request.id)));
-        assert!(service.end >= self.now, "time runs back");
+        assert!(service.end >= self.now, "time decreases");
         self.now = service.end;
         let fits = request.blocks > 0
             && request.lbn.checked_add(u64::from(request.blocks)).is_some_and(|end| end <= self.capacity);
         if !fits {
             self.failed.push(request.id);
-            assert_eq!(service.end, request.arrival, "refused at once");
+            assert_eq!(service.end, request.arrival, "rejected at once");
         }
     }
 }
 
-/// Requests of all sizes at random times; with `hostile` ones that are empty or reach beyond the capacity.
+/// Returns requests of all sizes at random times; if `hostile`, some are empty or extend beyond the capacity.
 fn requests(count: u64, capacity: u64, mean_gap_ns: u64, hostile: bool) -> VecDeque<Request> {
     let mut random = Stream::new(11, "component");
     let mut arrival = Time::ZERO;
@@ -118,7 +118,8 @@ fn add_merging_drive(
     system.add(Box::new(Drive::new(device, scheduler, 1).merging(merge)), &[])
 }
 
-/// A drive under a spin-down policy, where its powers are known, which may wait for others when it is stopped, and then for reads.
+/// Adds a drive with a spin-down policy (if its powers are known), which may delay its start-up, and with anticipation
+/// of reads.
 fn add_stopping(
     system: &mut System,
     spec: &DeviceSpec,
@@ -143,8 +144,8 @@ fn add_spread(system: &mut System, children: &[ComponentId], layout: SpreadLayou
 
 type Builder = fn(&DeviceSpec) -> System;
 
-/// Every kind of component, alone and nested. A new kind of system is missing here until it is added: see
-/// [`every_kind_of_system_keeps_the_contract`].
+/// Every kind of component, alone and nested. [`every_kind_of_system_keeps_the_contract`] fails if a kind is missing
+/// here.
 const COMPONENTS: &[(&str, &str, Builder)] = &[
     ("drive, fcfs", "drive", |spec| {
         let mut system = System::default();
@@ -279,7 +280,7 @@ fn boxed(made: Result<impl Component + 'static, Fault>) -> Made {
     made.map(|component| Box::new(component) as Box<dyn Component>)
 }
 
-/// So many drives with an array above them.
+/// Returns `count` drives with an array over them.
 fn array(spec: &DeviceSpec, count: usize, over: impl Fn(Vec<ComponentId>, &[(u64, u32)]) -> Made) -> System {
     let mut system = System::default();
     let drives: Vec<ComponentId> = (0..count).map(|_| add_drive(&mut system, spec, fcfs::POLICY.default, 1)).collect();
@@ -294,10 +295,10 @@ fn redundant(spec: &DeviceSpec, count: usize, level: Level) -> System {
     array(spec, count, |ids, sizes| boxed(RedundantArray::new(level, ids, sizes, &ArraySpec::default())))
 }
 
-/// Kinds with a memory of their own: what it answers takes no energy of a mechanism.
+/// Kinds with their own memory: requests served from it take no energy of a mechanism.
 const REMEMBER: [&str; 3] = ["ram-cache", "mwb", "mcd"];
 
-/// One device of each mechanism and some more of sleds, which stop when idle; and all disks.
+/// Returns a device of each mechanism, further sleds that stop when idle, and all disks.
 fn devices() -> Vec<DeviceSpec> {
     let spec = |name: String| match scenarios::device_spec(&name) {
         DeviceSpec::Mems(_) if !["g1", "g2", "griffin1999"].contains(&name.as_str()) => None,
@@ -425,7 +426,7 @@ fn run_in_two_parts_equals_the_whole() {
             let cut = serve(cuts);
             assert_eq!(cut.0, whole.0);
             assert_eq!(cut.1, whole.1);
-            // Measuring starts afresh with every part.
+            // Each part starts a new measurement.
             let last_ns = (cut.1 - Time::from_ns(cuts[cuts.len() - 1])) * u64::from(cut.2.mechanisms);
             assert_eq!(cut.2.ledger.total_ns(), last_ns);
             assert_eq!(cut.2.ledger.total_j() < whole.2.ledger.total_j(), spec.has_powers());
@@ -441,7 +442,7 @@ fn serve_one(mut system: System, request: Request) -> Service {
     heard.0[0].1
 }
 
-/// Parts on different sleds, each served by its sled from rest.
+/// Checks a request whose parts are served by different sleds, each from rest.
 fn check_parts(whole: &Service, parameters: &MemsParameters, parts: &[Request]) {
     let overhead_ns = (parameters.overhead_ms * 1e6).round() as u64;
     let services = parts.iter().map(|part| {
@@ -471,7 +472,7 @@ fn stripes_rotate_over_members() {
     let system = COMPONENTS[3].2(&DeviceSpec::Mems(Box::new(parameters.clone())));
     let sled = MemsDevice::new(&parameters).unwrap().dimensions().capacity_blocks;
     assert_eq!(capacity(&system), sled / 7 * 7 * 4);
-    // Stripe units 10 to 15 of 7 blocks: unit u lies on sled u mod 4 as its unit u / 4.
+    // Stripe units 10 to 15 of 7 blocks: unit u is unit u / 4 of sled u mod 4.
     let whole = serve_one(system, Request::read(10 * 7 + 3, 4 + 4 * 7 + 2));
     let parts = [
         Request::read(2 * 7 + 3, 4 + 7),

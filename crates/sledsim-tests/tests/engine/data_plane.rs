@@ -1,5 +1,5 @@
-//! Runs that hold data: media hold what was written, a power cut leaves a prefix of each write under way, and the oracle of the
-//! test bed finds what is wrong.
+//! Runs with data: media hold the written data, a power cut leaves a prefix of each write under way, and the test bed's
+//! oracle detects wrong data.
 
 use sledsim::engine::{ComponentId, System};
 use sledsim::hierarchy::{Drive, MergeSpec, Spread, SpreadLayout};
@@ -35,7 +35,7 @@ fn sleds(layout: SpreadLayout) -> System {
     system
 }
 
-/// First come, first served keeps requests that overlap in order.
+/// Systems with FCFS scheduling, which keeps overlapping requests in order.
 fn systems() -> Vec<System> {
     vec![
         drive("g2", fcfs::POLICY.default, false),
@@ -61,7 +61,7 @@ fn reads_return_written_data() {
 fn media_hold_acknowledged_or_newer_data_after_a_power_cut() {
     for (index, system) in systems().into_iter().enumerate() {
         let mut bed = TestBed::new(system, index as u64);
-        // The atlas10k reports writes that only its buffer has.
+        // The atlas10k acknowledges writes that are only in its buffer.
         bed.volatile = index == 2;
         for cut in 0..60 {
             bed.cut(1 + cut * 7 % 500, &LOAD, 0);

@@ -15,18 +15,18 @@ use sledsim_testing::scenarios;
 /// Limit of calls in one instant: fewer than by default, which take seconds.
 const CALLS: u64 = 100_000;
 
-/// Action of a component on the first request, endless or a number of times.
+/// Repeated action of a component after the first request.
 #[derive(Clone, Copy, PartialEq)]
 enum Way {
-    /// Sets a timer for this very instant.
+    /// Sets a timer for the current time.
     Timer,
-    /// Sends its child something again and again.
+    /// Submits requests to its child.
     Child,
-    /// Completes.
+    /// Completes the request.
     Done,
 }
 
-/// Does nothing but what its way says.
+/// A component that repeats one action.
 #[derive(Clone)]
 struct Restless {
     way: Way,
@@ -43,7 +43,7 @@ impl Restless {
     }
 
     fn go_on(&mut self, context: &mut Context<'_>) {
-        let (request, now) = (self.request.expect("somebody asked"), context.now());
+        let (request, now) = (self.request.expect("a request was submitted"), context.now());
         let is_over = self.left == 0;
         self.left = self.left.saturating_sub(1);
         match (self.way, self.child) {
@@ -87,7 +87,7 @@ impl PowerLoss for Restless {}
 
 impl Instrumentation for Restless {}
 
-/// So many requests, each a quarter of a second after the one before it.
+/// Requests at intervals of a quarter of a second.
 struct Few(u64);
 
 impl Workload for Few {
@@ -134,11 +134,11 @@ fn endless_mutual_calls_are_attributed_to_the_first() {
     Restless::over(&mut system, Way::Child, 1, Some(parent));
     let fault = run_on(&mut system, 1).expect_err("it never ends");
     assert_eq!((fault.kind, fault.location.path.to_string().as_str()), (Kind::Endless, "component 1"));
-    let livelock = system.livelock().expect("it is known who");
+    let livelock = system.livelock().expect("a component is named");
     assert_eq!((livelock.component, livelock.at), (parent, Time::from_ns(250_000_000)));
 }
 
-/// Each request and each completion is something that a run can wait for: what comes before does not count any more.
+/// Each arrival and each completion is progress and resets the detection.
 #[test]
 fn long_finite_chains_are_not_stopped() {
     let mut system = System::default();
@@ -163,7 +163,7 @@ fn without_time(run: serde_json::Value) -> Result<u64, String> {
 
 #[test]
 fn closed_loop_without_time_needs_a_request_limit() {
-    let told = without_time(json!({"time_s": 1})).expect_err("it never ends");
-    assert!(told.contains(&ARRIVALS_AT_ONCE.most.to_string()) && told.contains("run.requests"), "{told}");
+    let message = without_time(json!({"time_s": 1})).expect_err("it never ends");
+    assert!(message.contains(&ARRIVALS_AT_ONCE.most.to_string()) && message.contains("run.requests"), "{message}");
     assert_eq!(without_time(json!({"time_s": 1, "requests": 100_000})), Ok(100_000));
 }

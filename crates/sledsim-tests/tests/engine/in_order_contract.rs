@@ -1,4 +1,4 @@
-//! Open arrivals served in their order take a short way through the engine; it must lead where the events lead.
+//! The engine serves open arrivals in order without events. The results must equal those of event processing.
 
 use serde_json::{json, Value};
 use sledsim::devices::mems::Transfer;
@@ -6,7 +6,7 @@ use sledsim::scenario::{self, DeviceSpec, RunOutput};
 use sledsim_testing::scenarios::{device_names, device_spec, resolved};
 use sledsim_testing::tiers::size;
 
-/// A run with a log, its workload at a rate, on a device with settings.
+/// Runs a workload of the given rate on a system, with a log.
 fn run_with(system: &Value, rate_per_s: f64, limits: &Value) -> RunOutput {
     let location = json!({"kind": "zipf", "exponent": 1.2, "regions": 5000, "shuffle": true});
     let scenario = resolved(&json!({
@@ -23,16 +23,16 @@ fn run_with(system: &Value, rate_per_s: f64, limits: &Value) -> RunOutput {
     scenario::run(&scenario, Vec::new(), true, &mut |_| true).expect("the scenario runs")
 }
 
-/// Everything a run reports, but for what is said of its limits.
+/// Returns the report without the limits of the run.
 fn outcome(output: &RunOutput) -> Value {
     let mut report = serde_json::to_value(&output.report).expect("a report is serialisable");
     report["scenario"] = Value::Null;
     report
 }
 
-/// Runs a system both ways and compares all that is reported, and the logs.
+/// Runs a system both ways and compares reports and logs.
 fn compare(system: &Value, rate_per_s: f64) -> RunOutput {
-    // A time limit that is never reached takes the way through the events.
+    // A time limit makes the run process events, even if it is never reached.
     let requests = size(500, 3000);
     let (short, events) = (json!({"requests": requests}), json!({"requests": requests, "time_s": 1e9}));
     let (short, events) = (run_with(system, rate_per_s, &short), run_with(system, rate_per_s, &events));
@@ -53,7 +53,7 @@ fn in_order_serving_reports_the_same_as_events() {
     for name in device_names() {
         for setting in &settings {
             let mut device = match device_spec(&name) {
-                // At points an idle sled holds its place.
+                // With points, an idle sled holds its position.
                 DeviceSpec::Mems(mems) if mems.transfer == Transfer::Points && setting["idle"] == "sweep" => continue,
                 DeviceSpec::Mems(_) => setting.clone(),
                 _ => json!({}),
@@ -96,7 +96,7 @@ fn in_order_serving_equals_events_with_merging_and_waiting() {
     assert!(together > 10, "requests were served together in only {together} runs");
 }
 
-/// Every other request arrives as another is dispatched.
+/// Every other request arrives in the instant in which another is dispatched.
 #[test]
 fn in_order_serving_equals_events_with_simultaneous_arrivals() {
     for (rate_per_s, most) in [(2000.0, 10), (1000.0, 1)] {

@@ -5,7 +5,7 @@ use sledsim::metrics::confidence::BatchMeans;
 
 const REPLICATIONS: u64 = 200;
 
-/// How many of the seeded sequences got an interval, and how many intervals cover the mean.
+/// Returns how many of the seeded sequences have an interval and how many intervals contain the mean.
 fn coverage(mean_ns: f64, mut sequence: impl FnMut(&mut Stream, &mut BatchMeans)) -> (u64, u64) {
     let (mut given, mut covering) = (0, 0);
     for seed in 0..REPLICATIONS {
@@ -20,11 +20,11 @@ fn coverage(mean_ns: f64, mut sequence: impl FnMut(&mut Stream, &mut BatchMeans)
 }
 
 /// Most replications must get an interval, and at least 90 % of the intervals must cover the mean. With 95 % coverage,
-/// 200 replications fall below 90 % with a probability of 0.1 %; but seeds are fixed, so a pass is a pass for ever.
+/// 200 replications fall below 90 % with a probability of 0.1 %; but seeds are fixed, so results do not vary.
 fn assert_covered((given, covering): (u64, u64)) {
     assert!(given * 10 >= REPLICATIONS * 9, "only {given} of {REPLICATIONS} got an interval");
     assert!(covering * 10 >= given * 9, "only {covering} of {given} intervals cover the mean");
-    // Intervals too wide to be of use would cover always.
+    // Intervals that are far too wide would always contain the mean.
     assert!(covering < given, "all {given} intervals cover the mean");
 }
 
@@ -67,7 +67,7 @@ fn waits_in_an_m_m_1_queue() {
 
 #[test]
 fn too_short_runs_rarely_get_an_interval() {
-    // 600 steps of a walk with a memory of 1000 steps.
+    // 600 steps of a sequence with a correlation length of 1000 steps.
     let correlation = 0.999;
     let (given, _) = coverage(1e9, |stream, batches| {
         let mut deviation = 0.0;

@@ -6,7 +6,7 @@ use sledsim::metrics::moments::Moments;
 use sledsim::metrics::{Measure, Summary};
 use sledsim_testing::tiers::{cases, size};
 
-/// Durations of every magnitude, with enough small ones for ties.
+/// Durations of every magnitude, with enough small ones that values repeat.
 fn durations() -> impl Strategy<Value = Vec<u64>> {
     let any_magnitude = (any::<u64>(), 0_u32..64).prop_map(|(bits, shift)| bits >> shift);
     prop::collection::vec(prop_oneof![any_magnitude, 0_u64..2000], 1..300)
@@ -41,7 +41,7 @@ proptest! {
         prop_assert_eq!(moments.max_ns(), values.iter().copied().max());
         prop_assert!(close(moments.mean_ns(), mean, 1e-15));
         if values.len() > 1 {
-            // Two passes over doubles lose digits themselves: 1e-9 allows for their rounding, not for a wrong formula.
+            // The two-pass computation rounds, too: 1e-9 allows for that, not for a wrong formula.
             let variance = values.iter().map(|&value| (value as f64 - mean).powi(2)).sum::<f64>() / (n - 1.0);
             prop_assert!(close(moments.variance_ns2(), variance, 1e-9), "{} {}", moments.variance_ns2(), variance);
             prop_assert!(close(moments.scv(), variance / (mean * mean), 1e-9) || mean == 0.0);
@@ -110,7 +110,7 @@ fn summary_round_trips_through_text() {
     let text = serde_json::to_string(&summary).expect("a summary is plain data");
     assert!(text.contains("\"p99_9_ms\""), "{text}");
     let back: Summary = serde_json::from_str(&text).expect("what was written can be read");
-    // A reader of decimal numbers may be off by the last digit.
+    // Parsing decimal numbers may change the last digit.
     assert!(close(summary.mean_ms, back.mean_ms, 1e-15) && close(summary.p99_9_ms, back.p99_9_ms, 1e-15));
     assert_eq!((summary.count, summary.ci95_note), (back.count, back.ci95_note));
 }

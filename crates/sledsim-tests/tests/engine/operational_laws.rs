@@ -1,5 +1,5 @@
-//! Laws that hold in every measurement window, whatever is in the system at its ends: flow balance, Little's law and the
-//! utilisation law, for the figures that a run reports; and the recognition of overload.
+//! Laws that hold in every measurement window, whatever requests are in the system at its ends: flow balance, Little's
+//! law and the utilisation law, for the figures of a report. Also the detection of overload.
 
 use rayon::prelude::*;
 use serde_json::{json, Value};
@@ -15,7 +15,7 @@ use crate::session::random_scenarios;
 /// A read or write on its way through a system.
 struct Passage {
     arrival_ns: u64,
-    /// None of a request that was in the system when the run ended.
+    /// `None` for a request that was in the system when the run ended.
     end_ns: Option<u64>,
     is_served: bool,
     blocks: u64,
@@ -25,7 +25,7 @@ struct Passage {
 struct Driver {
     session: Session,
     workload: Box<dyn Workload>,
-    /// By the numbers of the requests; none of flushes.
+    /// By request number; flushes are not included.
     passages: Vec<Option<Passage>>,
 }
 
@@ -133,7 +133,7 @@ fn check_figures(report: &Report, passages: &[Passage]) {
     for passage in passages {
         let left_ns = passage.end_ns.unwrap_or(end_ns);
         in_system_ns += u128::from(left_ns.saturating_sub(passage.arrival_ns.max(start_ns)));
-        // A completion in the instant in which the window opens may lie on either side.
+        // A completion in the instant at which the window opens may be counted or not.
         if passage.end_ns.is_some_and(|end_ns| end_ns > start_ns) {
             completed += u64::from(passage.is_served);
             failed += u64::from(!passage.is_served);
@@ -154,7 +154,7 @@ fn check_figures(report: &Report, passages: &[Passage]) {
     }
 }
 
-/// Gives a scenario one of the kinds of warm-up and end, so that requests are in the system at the ends of many windows.
+/// Sets one of the kinds of warm-up and limit, so that many windows begin and end with requests in the system.
 fn with_window(scenario: &mut Scenario, number: usize, finished_s: f64) {
     let mut stream = Stream::new(number as u64, "window");
     let limits = &mut scenario.run;
@@ -225,7 +225,7 @@ fn throughput_and_energy_do_not_depend_on_the_warm_up() {
     }
 }
 
-/// 64 requests are in the system when the window opens, and each that arrives waits for 63 others.
+/// 64 requests are in the system when the window opens, and each new request waits for 63 others.
 #[test]
 fn closed_loop_keeps_its_population_after_warm_up() {
     let workload = json!({"arrival": {"kind": "closed", "outstanding": 64}});
@@ -247,10 +247,10 @@ fn run_within_the_warm_up_backlog_has_no_response_times() {
     assert!(note.contains("no response times"), "{note}");
 }
 
-/// Under first come, first served a system is stable below one request per mean service (M/G/1).
+/// With FCFS, a system is stable below one request per mean service time (M/G/1).
 #[test]
 fn overload_is_detected_beyond_the_service_rate() {
-    // The bus would work beside the sled, so that requests leave later than the sled is free.
+    // No bus time: the bus works concurrently, so that requests would complete after the sled is free.
     let device = json!({"device": {"name": "g2", "bus_ms_per_block": 0.0}});
     let alone = json!({"arrival": {"kind": "closed", "outstanding": 1}});
     let service_ms = figures(&alone, &device, &json!({"requests": 2000})).report.service.expect("services").mean_ms;
@@ -287,7 +287,7 @@ fn overloaded_times_have_a_reason_instead_of_an_interval() {
     for times in [report.response, report.wait, reads.response, reads.wait].map(|times| times.expect("times")) {
         assert_eq!((times.ci95_low_ms, times.ci95_high_ms, times.ci95_note), (None, None, Some(note.clone())));
     }
-    // Services are as long as in any other run.
+    // Overload does not affect service times.
     assert!(report.service.expect("services").ci95_low_ms.is_some());
 }
 
@@ -297,7 +297,7 @@ fn bounded_loads_are_not_overload() {
     for limits in [json!({"requests": 2000}), json!({"time_s": 1.0})] {
         assert!(figures(&closed, &constant(1.0), &limits).report.overload.is_none());
     }
-    // A disk that must first spin up, and then keeps up.
+    // A disk that must first spin up and then serves the load.
     let late = json!({"device": "travelstar", "spin_down": "immediate"});
     let report = figures(&arrivals(20.0), &late, &json!({"requests": 2000})).report;
     assert!(report.overload.is_none(), "{:?}", report.overload);
@@ -322,6 +322,6 @@ fn overload_is_detected_in_replays() {
     assert!(overload(0.9, json!({})).is_none());
     let found = overload(3.0, json!({})).expect("overload");
     assert!((found.offered_per_s - 1000.0).abs() < 30.0 && (found.served_per_s - 333.0).abs() < 1.0, "{found:?}");
-    // Each request waits for earlier ones, as it did where the trace was recorded.
+    // Each request waits for earlier ones, as when the trace was recorded.
     assert!(overload(3.0, json!({"mode": "outstanding", "outstanding": 8})).is_none());
 }

@@ -1,11 +1,10 @@
 //! Simulated queues against their closed forms.
 //!
-//! A closed form must lie inside the 95 % confidence interval that a run reports. An interval that is honest misses one time
-//! in twenty, so each check makes twenty runs, with seeds 1 to 20, and asks that at least 17 intervals hold the closed form;
-//! intervals that are right with probability 0.95 fail that with a probability of 1.6 % (binomial). Where tests are to be
-//! short, five of the first eight must, which such intervals fail with a probability of 0.04 %; six would be asked too much, as
-//! one check in 170 of a sound simulator fails that, and there are dozens. The seeds were fixed before the first run and never
-//! changed.
+//! A closed form must lie inside the 95 % confidence interval that a run reports. A correct interval misses one time in
+//! twenty, so each check makes twenty runs, with seeds 1 to 20, and requires that at least 17 intervals contain the
+//! closed form; intervals that are right with probability 0.95 fail that with a probability of 1.6 % (binomial). With
+//! reduced test sizes, five of the first eight must, which correct intervals fail with a probability of 0.04 % (six
+//! would fail one check in 170, and there are dozens). The seeds were fixed before the first run and never changed.
 //!
 //! Service times with a known distribution come from a sled of one cylinder and one row that is accessed upwards only: every
 //! block is one pass and one return.
@@ -28,7 +27,7 @@ fn requests() -> u64 {
     size(60_000, 100_000)
 }
 
-/// Left out at the start of each run, which begins with an empty queue.
+/// Warm-up requests, because each run begins with an empty queue.
 const WARMUP: u64 = 2_000;
 
 /// The sled of one row: blocks under 1024 groups of tips, one group at a time.
@@ -45,9 +44,10 @@ const ONE_ROW: [&str; 11] = [
     "device.overhead_ms=0",
     "device.bus_ms_per_block=0",
 ];
-/// The catalogue's g2; the bus works beside the sled, which would make requests leave later than the server is free.
+/// The catalogue's g2 without bus time: the bus works concurrently, so that requests would complete after the server is
+/// free.
 const G2: [&str; 2] = ["device=g2", "device.bus_ms_per_block=0"];
-/// A disk without its buffer: services depend on each other only through the place of the arm.
+/// A disk without its buffer: services depend on each other only through the arm position.
 const DISK: [&str; 4] =
     ["device=atlas10k", "device.buffer_caching=false", "device.read_ahead=none", "device.fast_write=none"];
 const ONE_BLOCK: &str = "workload.size_bytes={kind=\"fixed\", value=512}";
@@ -90,7 +90,7 @@ struct Check {
     covered: usize,
 }
 
-/// Runs `settings` with every seed; `quantity` picks what is measured, `closed_ms` says what it should be.
+/// Runs `settings` with every seed and compares `quantity` with `closed_ms`.
 fn check(
     name: &str,
     device: &[&str],
@@ -258,11 +258,11 @@ fn sled_of_one_row_has_constant_service_times() {
     let report = report(&ONE_ROW, &[ONE_BLOCK, &poisson(100.0)], 1, 1);
     let service = report.service.expect("requests were measured");
     assert_eq!((service.min_ms, service.std_ms), (service.max_ms, 0.0));
-    // Whole nanoseconds.
+    // Rounded to whole nanoseconds.
     assert!((service.mean_ms - block_ms()).abs() <= 1e-6, "{} {}", service.mean_ms, block_ms());
 }
 
-/// Everything that was submitted has completed when a run ends, so the laws hold without edge effects.
+/// All submitted requests have completed when a run ends, so the laws hold exactly.
 #[test]
 fn littles_law_and_the_utilisation_law_are_exact() {
     for scheduler in ["fcfs", "sptf", "clook"] {
@@ -283,7 +283,7 @@ fn littles_law_and_the_utilisation_law_are_exact() {
     }
 }
 
-/// One user: a cycle is a think time and a service. So many exponential think times average to within 4 standard errors.
+/// With one user, a cycle is a think time and a service. The mean of the think times is within 4 standard errors.
 #[test]
 fn single_user_alternates_thinking_and_service() {
     let report = report(&ONE_ROW, &[ONE_BLOCK, &closed(1, 7.0)], 1, 1);

@@ -1,4 +1,4 @@
-//! Pins the random streams: results of published scenarios depend on every bit of them.
+//! Fixes the numbers of the random streams, because results of published scenarios depend on every bit.
 
 use sledsim::engine::random::Stream;
 

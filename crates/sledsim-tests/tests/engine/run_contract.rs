@@ -39,12 +39,13 @@ fn close(left: f64, right: f64) -> bool {
     (left - right).abs() <= 1e-9 * left.abs().max(right.abs()) + 1e-12
 }
 
-/// Length of what `from..to` has in common with `window`, ns.
+/// Returns the length of the intersection of `from..to` and `window`, ns.
 fn overlap_ns(from: u64, to: u64, window: (u64, u64)) -> u64 {
     to.min(window.1).saturating_sub(from.max(window.0))
 }
 
-/// Most intervals that contain an instant of the window. A request dispatched when it becomes ready never waits.
+/// Returns the largest number of intervals that contain a common instant of the window. A request that is dispatched
+/// when it becomes ready does not wait.
 fn most_at_once(waits: &[(u64, u64)], window: (u64, u64)) -> u64 {
     let mut changes: BTreeMap<u64, i64> = BTreeMap::new();
     for &(from, to) in waits.iter().filter(|(from, to)| from < to && *from <= window.1 && *to > window.0) {
@@ -62,7 +63,7 @@ fn most_at_once(waits: &[(u64, u64)], window: (u64, u64)) -> u64 {
         .unwrap_or(0)
 }
 
-/// Queue and utilisation of a run of one sled, recomputed from `all`, the log of everything it was ever asked.
+/// Checks queue and utilisation of a run on one sled against the log of all its requests.
 fn check_queue_and_use(output: &RunOutput, all: &[Entry]) {
     let report = &output.report;
     let end_ns = (report.run.simulated_s * 1e9).round() as u64;
@@ -87,7 +88,7 @@ fn check_complete(output: &RunOutput) {
     assert_eq!((requests.measured, log.len() as u64), (requests.submitted, requests.submitted));
     assert!(report.run.complete && report.run.note.is_none());
     let mut ids: Vec<u64> = log.iter().map(|(request, _)| request.id).collect();
-    assert!(log.windows(2).all(|pair| pair[0].1.end <= pair[1].1.end), "completions run back in time");
+    assert!(log.windows(2).all(|pair| pair[0].1.end <= pair[1].1.end), "completions are not in time order");
     ids.sort_unstable();
     assert!(ids.iter().copied().eq(0..requests.submitted), "each completes once");
     check_times(output);
@@ -99,7 +100,7 @@ fn check_complete(output: &RunOutput) {
 fn check_times(output: &RunOutput) {
     let mut by_id = entries(output).to_vec();
     by_id.sort_by_key(|(request, _)| request.id);
-    assert!(by_id.windows(2).all(|pair| pair[0].0.arrival <= pair[1].0.arrival), "arrivals run back in time");
+    assert!(by_id.windows(2).all(|pair| pair[0].0.arrival <= pair[1].0.arrival), "arrivals are not in time order");
     let mut by_start = by_id;
     by_start.sort_by_key(|(_, service)| service.start);
     assert!(by_start.windows(2).all(|pair| pair[0].1.free <= pair[1].1.start), "one sled serves two at once");
@@ -161,10 +162,10 @@ fn check_energy(output: &RunOutput) {
     assert!(close(energy.servicing_j, servicing.iter().sum()));
     assert!(close(energy.mean_power_w * report.run.measured_s, energy.total_j));
     let requests_j: f64 = log.iter().map(|(_, service)| service.energy.total_j()).sum();
-    // A mechanism that waits for electronics and bus is idle, and yet in a service.
+    // A mechanism that waits for electronics and bus is idle during a service.
     let waits_j: f64 = log.iter().map(|(_, service)| service.energy.idle_j).sum();
     let alone_j = energy.total_j - (requests_j - waits_j + energy.idle_j + energy.inactive_j);
-    // Between services nothing works but a drive, which reads ahead and writes behind.
+    // Between services, only disks work: they read ahead and write behind.
     let works_alone = report.scenario["system"]["device"]["mechanism"] == "disk";
     let least_j = -1e-7 * energy.total_j;
     assert!(alone_j >= least_j && (works_alone || alone_j <= -least_j), "{alone_j} J of {} J", energy.total_j);
@@ -187,7 +188,7 @@ fn every_device_serves_every_policy() {
             let mut text = document(policy.name, &busy(), &json!({"requests": 600}));
             text["system"]["device"] = match scenarios::device_spec(&name) {
                 DeviceSpec::Mems(mems) => {
-                    // At points an idle sled holds its place.
+                    // With points, an idle sled holds its position.
                     let idle = if mems.transfer == Transfer::Points { "hold" } else { "sweep" };
                     json!({"name": name, "sleds": 1, "idle": idle, "inactive_after_ms": 3.0})
                 }
@@ -259,8 +260,8 @@ fn warm_up_omits_requests_only() {
 
 #[test]
 fn command_overhead_shifts_open_arrivals_only() {
-    // Requests overlap in it, so every scheduler sees the same requests in the same order, only later. The request that
-    // finds the sled at its first start is the same too.
+    // The overheads of requests overlap, so every scheduler sees the same requests in the same order, only later. The
+    // first request also starts the sled in both cases.
     let workload = json!({"arrival": {"kind": "poisson", "rate_per_s": 1400.0}});
     for policy in POLICIES {
         let waits_ns = [0.0, 0.2, 1.0].map(|overhead_ms| {
@@ -279,7 +280,7 @@ fn warm_up_by_time_ends_at_its_time() {
     let constant = json!({"arrival": {"kind": "constant", "rate_per_s": 0.4}});
     let limits = json!({"warmup_s": 3.0, "time_s": 4.9});
     let output = run(&resolved(&document("fcfs", &constant, &limits)));
-    // Arrivals at 2.5 s and 5 s: none in the window, which is measured all the same.
+    // Arrivals at 2.5 s and 5 s: no request arrives in the window, but its energy is measured.
     let report = &output.report;
     assert!(close(report.run.measured_s, 1.9), "{:?}", report.run);
     let total_j = report.energy.as_ref().expect("known powers").total_j;
@@ -348,7 +349,7 @@ fn interrupted_run_reports_partial_results() {
 fn batches_complete_all_requests_in_fewer_passes() {
     let of = |batch_max: u32| {
         let mut text = document("fcfs", &busy(), &json!({"requests": 3000}));
-        // Few cylinders, so that requests often lie at one position.
+        // Few cylinders, so that requests often share a sled position.
         text["workload"]["range"] = json!({"start_fraction": 0.5, "end_fraction": 0.5005});
         text["workload"]["arrival"] = closed(64)["arrival"].clone();
         text["system"]["batch_max"] = batch_max.into();
@@ -374,7 +375,7 @@ fn batches_complete_all_requests_in_fewer_passes() {
     }
 }
 
-/// A warm-up that never ends leaves an empty window, not a window without a beginning.
+/// If the warm-up does not end before the run, the measurement window is empty.
 #[test]
 fn run_within_its_warm_up_measures_nothing() {
     let scenario = resolved(&document("fcfs", &busy(), &json!({"time_s": 1.0, "warmup_requests": 1_000_000})));

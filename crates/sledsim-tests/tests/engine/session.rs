@@ -1,4 +1,4 @@
-//! A session, driven from outside, leads where a run of the same workload leads, however it is cut into steps.
+//! A session driven with the requests of a workload gives the results of a run of that workload, whatever its steps.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,6 +11,7 @@ use sledsim::fault::Kind;
 use sledsim::limits::PARTS_UNDER_WAY;
 use sledsim::request::{Op, Request};
 use sledsim::scenario::{self, Keep, RunError, RunOutput, Scenario, Session};
+use sledsim::schedulers::POLICIES;
 use sledsim::time::{s_to_ns, Time};
 use sledsim::workloads::{Fit, ReplayMode, TraceSpec, WorkloadSpec};
 use sledsim_testing::scenarios::{poisson, resolve_in, resolved};
@@ -18,12 +19,13 @@ use sledsim_testing::tiers::size;
 
 const KEEP: Keep = Keep { log: true, timeline: None, check: true };
 
-/// Scenarios that `tools/random_scenarios.py` makes, without power cuts: those are for runs.
+/// Returns scenarios of `tools/random_scenarios.py` without power cuts, which sessions do not support.
 pub(crate) fn random_scenarios(count: usize) -> Vec<Scenario> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let schedulers: Vec<&str> = POLICIES.iter().map(|policy| policy.name).collect();
     let make = format!(
         "import json, sys; sys.path.insert(0, 'tools'); from random_scenarios import Factory\n\
-         for number in range({count}): print(json.dumps(Factory(number).scenario()))"
+         for number in range({count}): print(json.dumps(Factory(number, {schedulers:?}).scenario()))"
     );
     let made =
         Command::new("python3").args(["-c", &make]).current_dir(&root).output().expect("python3 makes scenarios");
@@ -31,16 +33,16 @@ pub(crate) fn random_scenarios(count: usize) -> Vec<Scenario> {
     let lines = String::from_utf8(made.stdout).expect("JSON");
     let scenarios = lines.lines().filter_map(|line| {
         let document: Value = serde_json::from_str(line).expect("JSON");
-        // Some do not fit together, as a run of them says too.
+        // Some are invalid; runs reject them, too.
         resolve_in(&document, &root).ok()
     });
     scenarios.collect()
 }
 
-/// Everything that a run or a session tells.
+/// Returns report and log of a run or session.
 fn reports(output: &RunOutput) -> (String, String) {
     let mut report = serde_json::to_value(&output.report).expect("a report is serialisable");
-    // Overload is recognised in runs only: response and wait times have no intervals then.
+    // Overload, for which response and wait times have no intervals, is detected in runs only.
     for path in ["/response", "/wait", "/reads/response", "/reads/wait", "/writes/response", "/writes/wait"] {
         if let Some(Value::Object(times)) = report.pointer_mut(path) {
             times.retain(|key, _| !key.starts_with("ci95"));
@@ -52,7 +54,7 @@ fn reports(output: &RunOutput) -> (String, String) {
     (report, format!("{:?}", output.recorder.log().expect("asked for").entries))
 }
 
-/// Where what a run and a session tell goes apart.
+/// Describes the first difference between a run and a session.
 fn difference([run, session]: &[(String, String); 2]) -> String {
     let of = |run: &str, session: &str| {
         let place = run.bytes().zip(session.bytes()).position(|(a, b)| a != b)?;
@@ -62,7 +64,8 @@ fn difference([run, session]: &[(String, String); 2]) -> String {
     of(&run.0, &session.0).or(of(&run.1, &session.1)).unwrap_or_else(|| "one goes on".into())
 }
 
-/// Stops what goes astray: a request may be passed over for as long as an array is rebuilt, and that takes many events.
+/// Stops endless runs after many events. A request may be passed over for as long as an array is rebuilt, which takes
+/// many events.
 fn for_a_while() -> impl FnMut(Progress) -> bool {
     let mut looks = 0;
     move |_| {
@@ -71,7 +74,7 @@ fn for_a_while() -> impl FnMut(Progress) -> bool {
     }
 }
 
-/// A host: it asks a workload what comes, and drives a session with that in steps cut at random.
+/// Submits the requests of a workload to a session, which it advances in random steps.
 struct Host<'a> {
     scenario: &'a Scenario,
     session: Session,
@@ -96,7 +99,7 @@ impl<'a> Host<'a> {
         Ok(())
     }
 
-    /// When the workload's next request comes, after what has come back.
+    /// Passes new completions to the workload. Returns the time of its next request.
     fn next(&mut self) -> Result<Next, RunError> {
         while let Some(completion) = self.session.completion() {
             self.workload.completed(&completion);
@@ -119,7 +122,7 @@ impl<'a> Host<'a> {
         Ok(())
     }
 
-    /// Lets some of the time pass in which nothing happens, with a snapshot that goes astray on the way.
+    /// Advances a random part of the time before the next request, and sometimes runs a discarded snapshot further.
     fn dawdle(&mut self, next: Time) -> Result<(), RunError> {
         if self.stream.chance(0.01) {
             let snapshot = self.session.clone();
@@ -133,7 +136,7 @@ impl<'a> Host<'a> {
         self.advance(self.session.now() + cut_ns)
     }
 
-    /// Hands in a request and, where the others do not depend on what comes back, some more.
+    /// Submits a request and, if later requests do not depend on completions, some more.
     fn submit_some(&mut self, arrival: Time) -> Result<(), RunError> {
         self.submit()?;
         if !self.workload.is_open() {
@@ -145,7 +148,7 @@ impl<'a> Host<'a> {
                 _ => break,
             }
         }
-        // All of them at once, if that ends before the next comes.
+        // Serves all of them at once if that ends before the next arrival.
         if self.stream.chance(0.02) {
             let mut ahead = self.session.clone();
             let ended = ahead.drain(&mut for_a_while())?;
@@ -179,7 +182,7 @@ impl<'a> Host<'a> {
         self.finish()
     }
 
-    /// Nothing more comes: what is under way comes back, unless time is over before.
+    /// After the last request, completes the outstanding ones, unless the time limit ends the run before.
     fn finish(mut self) -> Result<RunOutput, RunError> {
         while let Some(next) =
             self.session.next_event().filter(|&next| next <= self.until && self.session.under_way() > 1)
@@ -199,7 +202,7 @@ impl<'a> Host<'a> {
     }
 }
 
-/// Runs a scenario both ways and compares all that is reported, and the logs; nothing where neither can be run.
+/// Runs a scenario both ways and compares reports and logs. Returns `None` if neither can run.
 fn both_ways((number, scenario): (usize, &Scenario)) -> Option<RunOutput> {
     let run = scenario::run_keeping(scenario, Vec::new(), &KEEP, &mut |_| true);
     let session = Host::new(scenario, number as u64).and_then(Host::drive);
@@ -217,7 +220,7 @@ fn both_ways((number, scenario): (usize, &Scenario)) -> Option<RunOutput> {
     }
 }
 
-/// Returns the outputs of the scenarios that can be run, after a comparison of run and session.
+/// Compares run and session of each scenario. Returns the outputs of those that can run.
 fn compare(scenarios: &[Scenario]) -> Vec<RunOutput> {
     scenarios.par_iter().enumerate().filter_map(both_ways).collect()
 }
@@ -229,7 +232,7 @@ fn random_sessions_match_runs() {
     assert!(outputs.len() > count * 3 / 4, "{} of {count} compared", outputs.len());
 }
 
-/// A trace of a few hundred requests, every eighth of them a flush and every eighth write forced to the medium.
+/// Returns a trace of a few hundred requests, of which every eighth is a flush and every eighth write is durable.
 fn flushing(stream: &mut Stream) -> String {
     let (mut at_ns, mut trace) = (0, "t_ns,device,offset_bytes,bytes,op\n".to_owned());
     for _ in 0..300 {
@@ -277,8 +280,8 @@ fn sessions_with_flushes_match_runs() {
     }
 }
 
-/// A trace of as many requests, most of which arrive together with others or with what a device of constant times does. Some flush,
-/// if they may.
+/// Returns a trace of a few hundred requests, most of which arrive at the same time as others or as completions of a
+/// device with constant times; with some flushes if `flushes`.
 fn together(stream: &mut Stream, flushes: bool) -> String {
     let (mut at_us, mut trace) = (0, "t_ns,device,offset_bytes,bytes,op\n".to_owned());
     for _ in 0..300 {
@@ -309,7 +312,7 @@ fn sessions_match_runs_when_arrivals_and_completions_coincide() {
         std::fs::write(&path, together(&mut stream, number % 3 == 0)).expect("it can be written");
         let workload = json!({"kind": "trace", "path": path, "fit": "wrap"});
         let mut run = json!({});
-        // A time at which requests wait, are under service, or both.
+        // A time at which requests are waiting, in service, or both.
         if number % 4 > 0 {
             run["time_s"] = json!((20 + stream.below(400)) as f64 / 1e3 + [0.0, 0.000_123][number % 2]);
         }
@@ -416,8 +419,8 @@ fn serve_now_returns_only_its_own_completions() {
         }
         let requests = [1, 2, beyond].map(|lbn| Request::read(lbn, 1));
         let own = session.serve_now(requests, &mut |_| true).expect("no fault").expect("not interrupted");
-        let told: Vec<_> = own.iter().map(|it| (it.request.id, it.is_served())).collect();
-        assert_eq!(told, [(7, false), (5, true), (6, true)]);
+        let statuses: Vec<_> = own.iter().map(|it| (it.request.id, it.is_served())).collect();
+        assert_eq!(statuses, [(7, false), (5, true), (6, true)]);
         assert_eq!((session.now(), session.under_way()), (ms(now_ms), under_way), "and no further");
         assert!(session.drain(&mut |_| true).expect("the rest"));
         let rest: Vec<u64> = std::iter::from_fn(|| session.completion()).map(|it| it.request.id).collect();
@@ -458,7 +461,7 @@ const fn ms(ms: u64) -> Time {
     Time::from_ns(ms * 1_000_000)
 }
 
-/// The completions not fetched yet: when each ended, and the number of its request.
+/// Fetches completions. Returns the time and request number of each.
 fn fetched(session: &mut Session) -> Vec<(Time, u64)> {
     std::iter::from_fn(|| session.completion()).map(|it| (it.service.end, it.request.id)).collect()
 }

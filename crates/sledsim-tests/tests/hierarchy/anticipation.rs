@@ -33,7 +33,7 @@ fn ran(
     let mut heard = ServiceLog::default();
     let mut workload = RequestList(requests.iter().copied().collect());
     run(&mut system, &mut workload, &RunLimits::default(), &mut heard, &mut |_| true).expect("it runs");
-    system.component(system.root()).check_invariants(true).expect("everybody keeps to the rules");
+    system.component(system.root()).check_invariants(true).expect("all invariants hold");
     let served = dispatches.lock().expect("one thread").iter().map(|dispatch| dispatch.requests.clone()).collect();
     (heard.0, served)
 }
@@ -50,8 +50,8 @@ fn anticipating(scheduler: SchedulerSpec, wait_ms: f64, requests: u32) -> impl F
     move |device| drive(device).with_anticipation(AnticipationSpec { wait_ms, requests })
 }
 
-/// A program has read twice, another program's request waits, and the first program sends its third read 0.3 ms after the second. On a
-/// device with constant service times, the waits are exact.
+/// A program has read twice, another program's request is queued, and the first program sends its third read 0.3 ms
+/// after the second. On a device with constant service times, the waits are exact.
 #[test]
 fn anticipation_waits_for_the_next_sequential_read() {
     let alone = device("simpledisk-constant").serve(Time::ZERO, &Request::read(0, 8));
@@ -63,18 +63,18 @@ fn anticipation_waits_for_the_next_sequential_read() {
         let (heard, _) = ran(anticipating(fcfs::POLICY.default, wait_ms, 16), "simpledisk-constant", &requests);
         heard.iter().map(|(request, service)| (request.id, service.start.ns())).collect()
     };
-    // The third piece comes in time, and the fourth never: the other waits for it, too.
+    // The third read arrives in time, the fourth does not: the other request waits for both.
     let third = asks.ns();
     let patient = order(0.5);
     let ready_ns = patient[0].1;
     let shifted = |ns: u64| ns + ready_ns;
     assert_eq!(patient[..2], [(0, shifted(0)), (1, shifted(access_ns))]);
-    assert_eq!(patient[2], (3, third + ready_ns), "as soon as it is ready");
+    assert_eq!(patient[2], (3, third + ready_ns), "when it becomes ready");
     assert_eq!(patient[3], (2, third + ready_ns + access_ns + 500_000), "when the fourth is late");
-    // Too late: the other has waited for nothing, exactly so long.
+    // The third read is late: the other request is served when the wait ends.
     let short = order(0.2);
     assert_eq!(short[2..], [(2, shifted(2 * access_ns) + 200_000), (3, shifted(3 * access_ns) + 200_000)]);
-    // Nobody waits for what does not go on: not for the first piece of the other program.
+    // The drive does not wait after a first read, which continues no stream.
     let (heard, _) = ran(plain(fcfs::POLICY.default), "simpledisk-constant", &requests);
     let plain: Vec<_> = heard.iter().map(|(request, _)| request.id).collect();
     assert_eq!(plain, [0, 1, 2, 3]);
@@ -153,7 +153,8 @@ fn invalid_waits_are_rejected() {
         (json!({"wait_ms": 1.0, "requests": 0}), "anticipation.requests"),
         (json!({}), "anticipation.wait_ms is missing"),
     ] {
-        let told = scenarios::resolve(&two_programs(&json!({"device": "g2", "anticipation": keys}))).expect_err(word);
-        assert!(told.contains(word), "{told}");
+        let message =
+            scenarios::resolve(&two_programs(&json!({"device": "g2", "anticipation": keys}))).expect_err(word);
+        assert!(message.contains(word), "{message}");
     }
 }

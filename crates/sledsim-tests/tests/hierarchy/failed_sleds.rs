@@ -1,4 +1,4 @@
-//! Devices of several sleds, with and without redundancy among them, some of which have failed, or some of whose tips have.
+//! Devices of several sleds, with and without redundancy, with failed sleds or failed tips.
 
 use serde_json::{json, Value};
 use sledsim::engine::{Status, System};
@@ -31,7 +31,7 @@ fn operate(bed: &mut TestBed, operations: u64, most_blocks: u64) {
     bed.settle();
 }
 
-/// Room, by closed form: all sleds, one, or all but one.
+/// The capacity is that of all sleds, of one, or of all but one.
 #[test]
 fn redundancy_among_sleds_reduces_capacity() {
     let blocks = |sleds: u32, layout: &str| {
@@ -45,7 +45,7 @@ fn redundancy_among_sleds_reduces_capacity() {
     );
 }
 
-/// Whatever fails, what is read is what was written, or is said to be lost; with redundancy nothing is.
+/// After a sled failure, reads return written data or report its loss; with redundancy nothing is lost.
 #[test]
 fn mirrored_sleds_survive_the_failure_of_one() {
     for (layout, sleds, failed, loses) in [
@@ -66,7 +66,8 @@ fn mirrored_sleds_survive_the_failure_of_one() {
     }
 }
 
-/// Tips fail beyond spare ones and code: what they held is lost, and said to be; other sleds make up for it.
+/// More tips fail than spare tips and code can replace: their data are lost and reported as lost, unless other sleds
+/// hold them redundantly.
 #[test]
 fn data_of_failed_tips_is_lost_or_read_from_other_sleds() {
     for (keys, loses) in [
@@ -79,7 +80,7 @@ fn data_of_failed_tips_is_lost_or_read_from_other_sleds() {
         (json!({"failed_tips": 1, "sleds": 4, "sled_layout": "parity", "tip_seed": 5}), false),
     ] {
         let mut bed = bed(&keys, 3);
-        // Where two sleds have lost different blocks of what a request needs of them, it finds neither.
+        // A request fails if two sleds have lost different blocks of it.
         let redundant = keys["sled_layout"] == "mirrored" || keys["sled_layout"] == "parity";
         let most_blocks = if redundant { 1 } else { 12 };
         operate(&mut bed, size(800, 8_000), most_blocks);
@@ -97,7 +98,7 @@ fn report(keys: &Value) -> Value {
     serde_json::to_value(run(&resolved(&document)).report).expect("a report is serialisable")
 }
 
-/// Of single blocks at random, as many are lost as blocks are: a run says so, and with what tips.
+/// A report counts lost reads, whose share equals that of lost blocks, and failed tips.
 #[test]
 fn reports_count_lost_blocks() {
     let count = |found: &Value, name: &str| {
@@ -108,7 +109,7 @@ fn reports_count_lost_blocks() {
     assert!(whole["components"].as_array().is_none_or(Vec::is_empty));
     let found = report(&json!({"failed_tips": [0, 1, 9]}));
     assert_eq!([count(&found, "tips_failed"), count(&found, "tips_remapped")], [Some(3.0), Some(0.0)]);
-    // Two of 32 blocks of each place.
+    // Two of 32 blocks at each position.
     let lost = count(&found, "lost_reads").expect("a number");
     assert_eq!(found["requests"]["failed"].as_f64(), Some(lost));
     assert!((lost / 2000.0 - 2.0 / 32.0).abs() < 4.0 * f64::sqrt(2.0 / 32.0 * 30.0 / 32.0 / 2000.0), "{lost}");
@@ -128,7 +129,7 @@ fn unknown_sleds_are_rejected() {
         (json!({"failed_tips": "all"}), "system.device.failed_tips"),
         (json!({"read_error_rate": 0.9}), "system.device.read_error_rate"),
     ] {
-        let told = resolve(&small(&keys)).expect_err(word);
-        assert!(told.contains(word), "{keys}: {told}");
+        let message = resolve(&small(&keys)).expect_err(word);
+        assert!(message.contains(word), "{keys}: {message}");
     }
 }

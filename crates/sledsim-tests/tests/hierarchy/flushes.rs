@@ -1,4 +1,5 @@
-//! Flushes: on every system, flushed data and durable writes survive power cuts, and a flush waits for nothing else.
+//! Flushes: on every system, flushed data and durable writes survive power cuts, and a flush waits for nothing but
+//! volatile data.
 
 use rayon::prelude::*;
 use serde_json::{json, Value};
@@ -34,7 +35,7 @@ fn cached(blocks: u64, below: &dyn Fn(u64) -> Value) -> Value {
     cache
 }
 
-/// Without failures of members, which lose data in another way.
+/// Removes member failures, which lose data in other ways.
 fn without_faults(system: &mut Value) {
     match system {
         Value::Object(keys) => {
@@ -63,7 +64,7 @@ fn systems() -> Vec<(String, Value)> {
             for inner in composite() {
                 let between = |blocks| {
                     let mut system = kinds::over(&inner, blocks, &below);
-                    // A log can't be read back from copies that differ, or through parity that does not fit.
+                    // A log can't be recovered from mirrors or parity arrays that are inconsistent after a power cut.
                     if ["mwb", "mcd"].contains(&outer.as_str()) && system.get("spares").is_some() {
                         system["journal"] = json!({"size_bytes": 4096, "access_us": 3.0});
                     }
@@ -82,8 +83,8 @@ fn built(system: &Value, mut between: impl FnMut(&mut System, ComponentId) -> Co
     assemble(&spec, 1, &mut |system, id, _| between(system, id)).unwrap_or_else(|error| panic!("{error}\n{system:#}"))
 }
 
-/// Cuts the power of each system once while a host writes and flushes, because copies without a journal may differ afterwards. Stops
-/// at the first error. Returns it and the number of correct blocks.
+/// Cuts the power of each system during writes and flushes; only once, because mirrors without a journal may be
+/// inconsistent afterwards. Stops at the first error. Returns it and the number of correct blocks.
 fn cut(system: &System, cuts: u64) -> (Option<String>, u64) {
     let mut stream = Stream::new(11, "cuts");
     let mut checked = 0;
@@ -115,7 +116,8 @@ fn flushed_and_durable_writes_survive_a_power_cut() {
 
 /// A bug at every drive or every cache is detected wherever it loses data.
 fn found(bug: Bug, kind: &str) -> Vec<String> {
-    // Arrays over arrays over disks take a hundred accesses for a write, and so many cuts to hit the right moment.
+    // In arrays over arrays over disks, a write takes a hundred accesses, so that many cuts are needed to hit the
+    // critical moment.
     let of_kind = systems().into_iter().filter(|(name, _)| name.ends_with(kind) && name.matches("over").count() < 2);
     let volatile = of_kind.filter(|(_, document)| built(document, |_, id| id).may_lose_writes());
     let missed = volatile.collect::<Vec<_>>().into_par_iter().filter_map(|(name, document)| {
@@ -135,14 +137,14 @@ fn found(bug: Bug, kind: &str) -> Vec<String> {
 
 #[test]
 fn flushes_that_complete_early_are_detected_in_every_system() {
-    assert_eq!(found(Bug::LyingFlush, "disk"), Vec::<String>::new(), "nothing was found wrong");
-    assert_eq!(found(Bug::LyingFlush, "cache"), Vec::<String>::new(), "nothing was found wrong");
+    assert_eq!(found(Bug::LyingFlush, "disk"), Vec::<String>::new(), "no error was detected");
+    assert_eq!(found(Bug::LyingFlush, "cache"), Vec::<String>::new(), "no error was detected");
 }
 
 #[test]
 fn ignored_durable_flags_are_detected_in_every_system() {
-    assert_eq!(found(Bug::ForgetDurable, "disk"), Vec::<String>::new(), "nothing was found wrong");
-    assert_eq!(found(Bug::ForgetDurable, "cache"), Vec::<String>::new(), "nothing was found wrong");
+    assert_eq!(found(Bug::ForgetDurable, "disk"), Vec::<String>::new(), "no error was detected");
+    assert_eq!(found(Bug::ForgetDurable, "cache"), Vec::<String>::new(), "no error was detected");
 }
 
 /// Submits requests at their arrivals. Returns their completion times, ns.
@@ -189,7 +191,7 @@ fn flushes_take_no_time_without_volatile_data() {
 #[test]
 fn a_disk_flush_ends_when_reported_writes_are_on_the_medium() {
     let flushed = |requests: &[Request]| ends(&mut built(&disk(0), |_, id| id), requests);
-    // The write ends before the medium has it, the same write that has to last after that.
+    // An ordinary write completes before it is on the medium, a durable one after that.
     let reported = flushed(&[write(1_000_000, 8)])[0];
     let lasting = Request { flags: sledsim::request::Flags::DURABLE, ..write(1_000_000, 8) };
     let written = flushed(&[lasting])[0];
@@ -197,7 +199,7 @@ fn a_disk_flush_ends_when_reported_writes_are_on_the_medium() {
     let flush = at(reported, Request::flush());
     let ended = flushed(&[write(1_000_000, 8), flush])[1];
     assert!(ended > reported && ended.abs_diff(written) < 1_000_000, "{ended} {written}");
-    // Later there is nothing left to do; what is only pending is not waited for.
+    // A later flush has nothing to do; a flush does not wait for pending reads.
     assert_eq!(flushed(&[write(1_000_000, 8), at(100_000_000, Request::flush())])[1], 100_000_000);
     let mut many = vec![write(1_000_000, 8)];
     many.extend((0..30).map(|number| at(reported, Request::read(number * 300_000, 8))));
@@ -216,7 +218,7 @@ fn a_cache_flush_writes_exactly_the_dirty_blocks() {
     (cache["access_us"], cache["flush"]["high_water"]) = (json!(0.0), json!(1.0));
     let mut requests: Vec<Request> = (0..4).map(|number| at(number, write(number * 12, 2))).collect();
     requests.push(at(10, Request::flush()));
-    // The blocks that are written meanwhile are dirty again, and the next flush finds them.
+    // Blocks written meanwhile are dirty again; the next flush writes them.
     requests.push(at(50_000, write(0, 2)));
     requests.push(at(1_000_000, Request::flush()));
     let mut system = built(&cache, |_, id| id);

@@ -34,7 +34,7 @@ fn constant(system: &mut System, blocks: u64, access_ns: u64) -> ComponentId {
     system.add(Box::new(Drive::new(Box::new(device), scheduler, 1)), &[])
 }
 
-/// Moves often, for extents that were used a little more.
+/// Parameters with frequent moves at small differences of use.
 const LIVELY: TierMigrationSpec =
     TierMigrationSpec { mb_per_s: 1.0, period_s: 0.002, half_life_s: 0.05, factor: 1.2, least_uses: 0.5 };
 
@@ -72,7 +72,7 @@ fn count(bed: &TestBed, name: &str) -> u64 {
     counted.or(path).unwrap_or_else(|| panic!("no {name}"))
 }
 
-/// One after the other.
+/// Submits a request and waits for its completion.
 fn submit(bed: &mut TestBed, op: Op, lbn: u64, blocks: u32, flags: Flags) {
     let now = bed.system.now();
     bed.submit(now, op, lbn, blocks, flags);
@@ -152,7 +152,7 @@ fn pinned_extents_perform_as_the_fast_drive_alone() {
     assert_right(&tiers, "pinned");
 }
 
-/// Hot extents move to the fast drive as far as they fit, and make way for hotter ones.
+/// Hot extents move to the fast drive as far as they fit and are replaced by hotter ones.
 #[test]
 fn hot_extents_move_up_and_cold_extents_move_down() {
     let mut bed = plain(&spec(TierMigrationSpec { half_life_s: 0.01, ..LIVELY }));
@@ -176,7 +176,7 @@ fn hot_extents_move_up_and_cold_extents_move_down() {
     assert_right(&bed, "moved");
 }
 
-/// At any time the moved and cleared bytes are at most those of the bandwidth, and exactly these while moves wait.
+/// At any time, moved and cleared bytes are at most those of the bandwidth, and equal them while moves are pending.
 #[test]
 fn moves_stay_within_their_bandwidth() {
     for mb_per_s in [0.002, 0.02, 0.2, 0.0] {
@@ -228,7 +228,7 @@ fn data_is_intact_through_moves() {
     let seeds = size(6, 50);
     for seed in 0..seeds {
         let mut bed = TestBed::new(over(&any_spec(seed), |_, _, id| id), seed);
-        // A part of it, so that some extents are not used before the end, and then all of it.
+        // First a part of the capacity, so that some extents are unused until the end, then all of it.
         for span_blocks in [60, 120, BLOCKS] {
             bed.operate(5_000, &Load { span_blocks, gap_ns: 40_000 + 5_000 * (seed % 10), ..LOAD });
         }
@@ -275,7 +275,7 @@ fn a_failed_child_fails_requests_without_wrong_data() {
         let mut bed = TestBed::new(system, seed);
         bed.operate(5_000, &LOAD);
         bed.settle();
-        // What still moves ends, and nothing begins anew.
+        // Current moves end, and no new ones start.
         while bed.step() {}
         assert!(bed.wrong.is_empty(), "{seed}: {:?}", bed.wrong.first());
         assert!(bed.lost.keys().eq([&Status::Failed]), "{seed}: {:?}", bed.lost);
@@ -327,15 +327,16 @@ fn contradicting_sizes_are_rejected_with_both_keys() {
         (json!({"migration": {"factor": 0.5}}), "system.migration.factor = 0.5 is out of range"),
     ] {
         let made = scenarios::resolve(&tiers(&keys)).and_then(|scenario| scenarios::try_run(&scenario).map(|_| ()));
-        let told = made.expect_err(problem);
-        assert!(told.contains(problem), "{told}");
+        let message = made.expect_err(problem);
+        assert!(message.contains(problem), "{message}");
     }
     let mut system = System::default();
     let [small, large] = [3, 100].map(|blocks| constant(&mut system, blocks, 1_000));
     let [small, large] = [small, large].map(|id| Child::of(&system, id));
-    let told = Tiers::new(&spec(LIVELY), small, large).map(|_| ()).expect_err("three blocks are no extent").to_string();
-    assert!(told.contains("extent_bytes = 320: fast has 192 B in all"), "{told}");
+    let message =
+        Tiers::new(&spec(LIVELY), small, large).map(|_| ()).expect_err("three blocks are no extent").to_string();
+    assert!(message.contains("extent_bytes = 320: fast has 192 B in all"), "{message}");
     let coarse = Child { block_bytes: 128, ..large };
-    let told = Tiers::new(&spec(LIVELY), large, coarse).map(|_| ()).expect_err("blocks differ").to_string();
-    assert!(told.contains("slow has blocks of 128 B, fast of 64 B"), "{told}");
+    let message = Tiers::new(&spec(LIVELY), large, coarse).map(|_| ()).expect_err("blocks differ").to_string();
+    assert!(message.contains("slow has blocks of 128 B, fast of 64 B"), "{message}");
 }

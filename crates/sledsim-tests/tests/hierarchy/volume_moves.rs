@@ -80,7 +80,7 @@ fn an_undisturbed_move_takes_the_time_of_its_chunks_at_the_given_rate() {
         let mb_per_s = (period_ns > 0).then(|| bytes(chunk) * 1e3 / period_ns as f64);
         let mut system = system(vec![step("a", 1, 0.002, chunk, mb_per_s)]);
         system.start_measuring();
-        // A request to another drive, which begins it all.
+        // A request to another drive, at which the moves start.
         let mut bed = TestBed::new(system, 1);
         bed.submit(Time::ZERO, Op::Read, 120, 1, Flags::NONE);
         bed.settle();
@@ -91,7 +91,7 @@ fn an_undisturbed_move_takes_the_time_of_its_chunks_at_the_given_rate() {
         let (began, ended) = (counted(&bed.system, "move_began"), counted(&bed.system, "move_ended"));
         let took = ended.expect("it ended") - began.expect("it began");
         assert_eq!(began, Some(0.002));
-        // To a nanosecond a chunk: the time of its bytes is rounded up.
+        // The time of each chunk is rounded up to a nanosecond.
         assert!(
             (took * 1e9 - expected as f64).abs() <= (whole + 1) as f64,
             "{chunk} blocks: {took} s, not {expected} ns"
@@ -103,7 +103,7 @@ fn an_undisturbed_move_takes_the_time_of_its_chunks_at_the_given_rate() {
 
 const LOAD: Load = Load { span_blocks: 150, most_blocks: 30, writes: 0.6, gap_ns: 90_000, outstanding: 8 };
 
-/// `count` random moves, each of which finds space after those before it.
+/// Returns `count` random moves for which there is space after the moves before them.
 fn any_moves(count: usize, seed: u64) -> Vec<MoveSpec> {
     let mut stream = Stream::new(seed, "moves");
     let member = |id| Child { id: ComponentId(id), capacity_blocks: DRIVE_BLOCKS, block_bytes: BLOCK };
@@ -175,10 +175,10 @@ fn failing(which: usize, moves: Vec<MoveSpec>) -> System {
 #[test]
 fn a_move_to_a_failed_member_loses_no_data() {
     for seed in 0..20 {
-        // Of 6,400 bytes in a second 3,200 take half a second: it fails in the midst of it.
+        // At 6,400 bytes/s, 3,200 bytes take half a second: the member fails during the move.
         let moves = vec![step("a", 1, 0.0, 1 + seed, Some(0.0064)), step("a", 2, 0.3, 10, None)];
         let mut bed = TestBed::new(failing(1, moves), seed);
-        // Volumes a and, beyond b which is lost, c.
+        // Volume a, and volume c after b, which is lost.
         bed.operate(5_000, &Load { span_blocks: 50, ..LOAD });
         bed.settle();
         bed.read_all();

@@ -1,6 +1,6 @@
-//! Against what others measured: DiskSim 4.0's runs and files, real drives, published traces.
+//! Comparisons with external data: DiskSim 4.0's runs and files, real drives, published traces.
 
-/// The cases, or the end of the test where there is no reference data.
+/// Returns the cases; ends the test if there is no reference data.
 macro_rules! cases_or_skip {
     () => {
         match cases() {

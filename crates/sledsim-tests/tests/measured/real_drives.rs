@@ -1,8 +1,8 @@
-//! Real drives, against the service times measured on them.
+//! Modelled against measured service times of real drives.
 //!
-//! Each trace is replayed in a closed loop: a request is issued the recorded gap after the one before has completed in the
-//! model. The parameters are those of the drive's files, as `sledsim import` reads them. `cargo test --test measured
-//! real_drives -- --nocapture` prints the figures.
+//! Each trace is replayed in a closed loop: a request is issued after the recorded gap, counted from the modelled
+//! completion of the previous request. The parameters are those of the drive's files, as `sledsim import` reads them.
+//! `cargo test --test measured real_drives -- --nocapture` prints the figures.
 
 use std::path::Path;
 
@@ -17,12 +17,12 @@ use sledsim_testing::reference;
 /// Nanoseconds in a millisecond.
 const NS_PER_MS: f64 = 1e6;
 
-/// The largest figures that a drive may have, ms.
+/// Upper bounds of the errors of a drive, ms.
 struct Bounds {
     name: &'static str,
     /// Demerit of DiskSim 4.0; `None` for the drive that it crashes on.
     disksim: Option<f64>,
-    /// Demerit of all requests. It also falls where reads and writes are wrong in opposite directions, so both are bounded too.
+    /// Demerit of all requests. Opposite errors of reads and writes can cancel in it, so both have bounds, too.
     demerit: f64,
     reads: f64,
     writes: f64,
@@ -42,7 +42,7 @@ const DRIVES: [Bounds; 8] = [
     Bounds { name: "st41601n", disksim: None, demerit: 0.0727, reads: 0.0913, writes: 0.0576, median_error: 0.1131 },
 ];
 
-/// Half of the last digit of the bounds, ms.
+/// Half a unit of the last digit of the bounds, ms.
 const ROUNDING_MS: f64 = 5e-5;
 
 /// A line of a trace.
@@ -80,7 +80,7 @@ fn parameters(specs: &Path) -> DiskParameters {
     }
 }
 
-/// Replays a trace; `look` sees the device before each request.
+/// Replays a trace; `look` is called with the device before each request.
 fn replay(drive: &mut DiskDevice, steps: &[Step], mut look: impl FnMut(&DiskDevice, Time, &Service)) -> Vec<Service> {
     let mut now = Time::ZERO;
     let mut services = Vec::with_capacity(steps.len());
@@ -165,12 +165,12 @@ fn demerits_of_real_drives_stay_within_bounds() {
     assert!(failures.is_empty(), "{}", failures.join("; "));
 }
 
-/// Phases sum to the service time and ledgers to the time since the start, whatever the drive does in the background.
+/// Phases sum to the service time and ledgers to the time since the start, also with background work.
 #[test]
 fn phases_and_ledgers_of_real_drives_add_up() {
     for Bounds { name, .. } in DRIVES {
         let Some((mut device, mut steps)) = drive(name) else { return };
-        // Gaps of all sizes: requests that come while the drive reads ahead or writes behind, and long after.
+        // Gaps of all sizes: requests arrive during read-ahead, during write-behind, and long after.
         for (index, step) in steps.iter_mut().enumerate() {
             step.gap_ns /= 4_u64.pow((index % 12) as u32);
         }

@@ -9,10 +9,10 @@ use sledsim_testing::scenarios;
 /// Published figures of a trace.
 struct Known {
     path: &'static str,
-    /// How it is made to fit the 3.456 GB of a g2: most traces come from larger devices.
+    /// Mapping to the 3.456 GB of a g2; most traces come from larger devices.
     fit: &'static str,
     records: u64,
-    /// With the precision it is stated in.
+    /// Compared with the precision of the published figure.
     read_share: Option<(f64, f64)>,
     mean_kb: Option<(f64, f64)>,
     duration_s: Option<(f64, f64)>,
@@ -81,7 +81,7 @@ fn near(value: f64, (expected, tolerance): (f64, f64), what: &str) {
     assert!((value - expected).abs() <= tolerance, "{what}: {value}, stated as {expected}");
 }
 
-/// Replays a trace and checks what is known of it; returns the report, or nothing where there is no reference data.
+/// Replays a trace and checks its published figures. Returns the report, or `None` without reference data.
 fn replay(known: &Known, scheduler: &str) -> Option<Report> {
     let path = reference(known.path)?;
     let output = scenarios::run(&scenarios::resolved(&document(&path, known.fit, scheduler)));
@@ -113,7 +113,8 @@ fn replay(known: &Known, scheduler: &str) -> Option<Report> {
     Some(report)
 }
 
-/// No response is shorter than command overhead and one pass, and every service is one of this device.
+/// Checks that no response is shorter than command overhead and one pass, and that services have times possible on this
+/// device.
 fn check_times(report: &Report) {
     let g2 = scenarios::mems_parameters("g2");
     let row_ms = f64::from(g2.servo_bits + g2.tip_sector_bytes * g2.encoded_bits_per_byte) / g2.bit_rate_kbit_s;
@@ -122,7 +123,7 @@ fn check_times(report: &Report) {
     let wait = report.wait.as_ref().expect("waits");
     assert!(service.min_ms >= row_ms * (1.0 - 1e-5), "{} is less than a pass of {row_ms} ms", service.min_ms);
     assert!(response.min_ms >= g2.overhead_ms + row_ms * (1.0 - 1e-5));
-    // A seek across the sled takes about a millisecond; beyond that only many rows or a start-up take long.
+    // A full-stroke seek takes about a millisecond; only many rows or a start-up take longer.
     assert!(service.p50_ms < 3.0 && service.mean_ms < 4.0, "{service:?}");
     assert!((response.mean_ms - (g2.overhead_ms + wait.mean_ms + service.mean_ms)).abs() < 1e-9 * response.mean_ms);
     println!(
@@ -134,7 +135,7 @@ fn check_times(report: &Report) {
 #[test]
 fn hplajw_week() {
     let Some(report) = replay(&HPLAJW, "fcfs") else { return };
-    // Forty thousand requests a week leave a MEMS device idle nearly all the time.
+    // With forty thousand requests a week, a MEMS device is idle nearly all the time.
     assert!(report.utilisation.fraction < 0.001);
     assert!(report.response.expect("responses").p50_ms < 5.0);
 }
@@ -163,7 +164,7 @@ fn hp_labs_hour() {
     assert!(report.utilisation.fraction < 0.1);
 }
 
-/// The trace's 17.6 GB are more than a g2 holds: without a mapping the replay stops and says so.
+/// The trace's 17.6 GB exceed the capacity of a g2: without a mapping the replay fails.
 #[test]
 fn hp_labs_hour_is_too_large_without_a_mapping() {
     let Some(path) = reference(HPLABS.path) else { return };

@@ -8,13 +8,13 @@ use rayon::prelude::*;
 use sledsim::scenario::Report;
 use sledsim_testing::scenario_runs;
 
-/// A run's row in a list, by the names of the columns.
+/// The row of a run in a list, by column name.
 pub type Row = HashMap<String, String>;
 
 /// Response times of single requests in the order of arrival, ms: DiskSim's, ours.
 pub type Responses = Vec<(f64, f64)>;
 
-/// A request of a recorded run: the first four as they were written.
+/// A request of a recorded run; the first four fields are the recorded text.
 struct Recorded {
     arrival_ms: String,
     lbn: String,
@@ -35,8 +35,8 @@ pub fn loaded<C: Send>(list: &Path, count: usize, replay: impl Fn(&Row, &Path, &
     cases
 }
 
-/// The run of a row, repeated with its settings besides those that all runs have, as for `sledsim run --set`: our report, and
-/// the responses of both.
+/// Repeats the run of a row with its settings (as for `sledsim run --set`) in addition to those of all runs. Returns
+/// the report and the response times of both simulators.
 pub fn repeated(row: &Row, folder: &Path, temporary: &Path, settings: Vec<String>) -> (Report, Responses) {
     let requests = recorded(&folder.join(format!("{}.csv.gz", row["id"])));
     let trace = temporary.join(format!("{}.trace", row["id"]));
@@ -44,7 +44,7 @@ pub fn repeated(row: &Row, folder: &Path, temporary: &Path, settings: Vec<String
     let mut all = vec![
         format!("workload.path={:?}", trace.display().to_string()),
         "workload.format=disksim-ascii".to_owned(),
-        // DiskSim counts the time before the first request, on which it depends where a platter stands.
+        // DiskSim includes the time before the first request, which affects the angle of the platters.
         "workload.rebase=false".to_owned(),
         format!("scheduler={}", row["scheduler"]),
     ];

@@ -1,21 +1,21 @@
-//! The totals of the reference traces, which any right reader finds.
+//! Totals of the reference traces.
 
 use sledsim::traces::{TraceInfo, TraceOptions, TraceReader};
 use sledsim_testing::reference;
 
-/// The totals of the reference trace at `rel`, if it is there.
+/// Returns the totals of the reference trace at `rel`, if it exists.
 fn totals(rel: &str) -> Option<TraceInfo> {
     let path = reference(rel)?;
     let info = TraceReader::open(&path, &TraceOptions::default()).and_then(TraceInfo::of);
     Some(info.unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// Asserts that `found` is `expected` when rounded as `expected` was published.
+/// Asserts that `found` equals `expected` within the rounding of the published figure.
 fn assert_rounds_to(found: f64, expected: f64, half_unit: f64) {
     assert!((found - expected).abs() <= half_unit, "found {found}, expected {expected} ± {half_unit}");
 }
 
-/// Asserts what holds for every one of them: read to the end, nothing left out.
+/// Asserts that a trace was read to the end and no record skipped.
 fn assert_whole(info: &TraceInfo, format: &str, records: u64) {
     assert_eq!((info.format, info.records), (format, records));
     assert_eq!((info.skipped, info.suspect, info.other), (0, 0, 0));

@@ -5,7 +5,7 @@ use sledsim::devices::mems::{ladder, MemsParameters};
 use sledsim::power::{BreakEven, Interval, Ladder, Mode};
 use sledsim::scenario::{resolve, Catalog, DeviceSpec, Notation};
 
-/// Rounding of a few operations on doubles, many times over.
+/// Far above the rounding of a few operations on doubles.
 const ROUNDING: f64 = 1e-12;
 
 fn close(found: f64, expected: f64) -> bool {
@@ -38,8 +38,8 @@ fn mems(settings: &str) -> MemsParameters {
     }
 }
 
-/// 100 mW moving, 50 mW stopped, 0.5 ms at 100 mW to start: 5e-5 J, which 50 mW save in 1 ms and 100 mW take in 0.5 ms. Over a
-/// fixed span a start-up takes only the 50 mW by which it exceeds the stopped sled.
+/// 100 mW moving, 50 mW stopped, 0.5 ms at 100 mW to start: 5e-5 J, which a saving of 50 mW regains in 1 ms and 100 mW
+/// consume in 0.5 ms. Over a fixed span, the start-up counts only with the 50 mW above the stopped sled.
 #[test]
 fn the_second_generation_breaks_even_after_a_millisecond() {
     let found = device(r#""g2""#).break_even().expect("a ladder");
@@ -62,7 +62,7 @@ fn a_disk_spin_up_takes_the_energy_of_six_idle_seconds() {
     assert!(close(found[1].idle_s.expect("it saves"), 6.0));
 }
 
-/// Tips on while idle raise what stopping saves: 64 or 1280 tips of 1 mW during 10 of every 90 bits.
+/// Tips that are active while idle increase the saving of a stop: 64 or 1280 tips of 1 mW during 10 of every 90 bits.
 #[test]
 fn idle_tips_shorten_the_break_even_time() {
     let found = device(r#"{"name": "g2", "idle_tips": "last-access"}"#).break_even().expect("a ladder");
@@ -102,12 +102,12 @@ fn the_mobile_drive_has_a_break_even_for_each_mode() {
     assert!(spans.iter().zip(expected).all(|(&found, expected)| close(found, expected)), "{spans:?}");
 }
 
-/// Three modes of which the middle one is worth while between the crossings of the lines: (1.0 - 0.4) W save 0.06 J in 0.1 s,
-/// (0.4 - 0.1) W save 0.6 J - 0.06 J in 1.8 s.
+/// Three modes, of which the middle one is best between two break-even times: (1.0 - 0.4) W save 0.06 J in 0.1 s, (0.4
+/// - 0.1) W save 0.6 J - 0.06 J in 1.8 s.
 #[test]
 fn the_envelope_has_the_modes_in_turn() {
     let found = break_even(vec![mode(1.0, 0, 0.0), mode(0.4, 60, 1.0), mode(0.1, 600, 1.0)]);
-    let borders: Vec<_> = found.iter().map(|each| each.best.expect("each is worth while somewhere")).collect();
+    let borders: Vec<_> = found.iter().map(|each| each.best.expect("each mode is best for some idle times")).collect();
     assert!(close(borders[0].to_s.expect("ends"), 0.1));
     assert_eq!(borders[0].to_s, Some(borders[1].from_s));
     assert!(close(borders[1].to_s.expect("ends"), 1.8));
@@ -131,7 +131,7 @@ fn ladders() -> impl Strategy<Value = Ladder> {
 }
 
 proptest! {
-    /// At a break-even time both modes take the same energy, later the lower one takes less.
+    /// At a break-even time both modes take the same energy; after it the lower mode takes less.
     #[test]
     fn energies_are_equal_at_the_break_even(ladder in ladders()) {
         for (k, found) in ladder.break_even().iter().enumerate().skip(1) {
@@ -146,7 +146,7 @@ proptest! {
         }
     }
 
-    /// The intervals tile all idle times, and within each its mode is the one that the optimum takes.
+    /// The intervals cover all idle times, and the mode of each is optimal within it.
     #[test]
     fn the_envelope_is_the_optimum(ladder in ladders(), idle_ms in 0_u64..20_000) {
         let found = ladder.break_even();

@@ -14,7 +14,7 @@ use sledsim_testing::powers::{policies, power};
 use sledsim_testing::scenarios;
 use sledsim_testing::tiers::cases;
 
-/// Joules are sums of a few products.
+/// Energies are sums of a few products.
 const ROUNDING_J: f64 = 1e-12;
 
 fn request(op: Op, lbn: u64, blocks: u32) -> Request {
@@ -41,7 +41,7 @@ fn close(ours_j: f64, by_hand_j: f64) -> bool {
     (ours_j - by_hand_j).abs() <= ROUNDING_J
 }
 
-/// The difference of two readings.
+/// Returns the difference of two ledgers.
 fn between(before: &EnergyLedger, after: &EnergyLedger) -> EnergyLedger {
     after - before
 }
@@ -72,7 +72,7 @@ fn mobile_drive_idle_energy_matches_hand_calculation() {
         let took = between(&before, &drive.ledger(now + wake_ns));
         for (mode, &mode_s) in modes_s.iter().enumerate() {
             assert_eq!(took.modes[mode].time_ns, s_to_ns(mode_s), "{idle_s} s, mode {mode}");
-            // Ready it is already while the bus is busy.
+            // The drive is in the ready mode while the bus is still busy.
             assert_eq!(took.modes[mode].entered, u64::from(mode > 0 && mode_s > 0.0), "{idle_s} s, mode {mode}");
         }
         assert_eq!(took.time_ns[State::Startup as usize], wake_ns);
@@ -98,9 +98,9 @@ fn a_policy_selects_the_modes_of_the_drive() {
         (SpinDownSpec::Never {}, 3.0, 0, 6.0),
         (SpinDownSpec::Timeout { after_ms: 2000.0 }, 3.0, 2_000_000_000, 2.0 + 1.3 + 0.2 + 4.4),
         (SpinDownSpec::Timeout { after_ms: 2000.0 }, 2.0, 40_000_000, 2.0 + 1.3 + 0.088),
-        // With hindsight the drive is in the best mode from the beginning. Above 0.2 W: fast idle costs 1.1 W and 0.08 J,
-        // low-power idle 0.65 W and 0.8 J, standby nothing and 4 J; so 1 s is best spent in fast idle, 3 s in low-power idle
-        // (2.75 J, not 3.38 or 4), and 5 s in standby (4 J, not 4.05).
+        // With hindsight, the drive enters the best mode at once. Above 0.2 W, fast idle costs 1.1 W and 0.08 J,
+        // low-power idle 0.65 W and 0.8 J, and standby 4 J. So the best mode is fast idle for 1 s, low-power idle for 3
+        // s (2.75 J, not 3.38 or 4), and standby for 5 s (4 J, not 4.05).
         (SpinDownSpec::Offline {}, 0.04, 0, 0.08),
         (SpinDownSpec::Offline {}, 1.0, 40_000_000, 1.3 + 0.088),
         (SpinDownSpec::Offline {}, 3.0, 400_000_000, 2.55 + 0.88),
@@ -131,12 +131,13 @@ fn table_4_of_schlosser_2000_gives_the_power_of_a_return() {
     assert!(whole(netscape[5] / return_j(3)) && whole(netscape[2] / return_j(1)));
     let (spin_ups, steps) = (netscape[5] / return_j(3), netscape[2] / return_j(1));
     assert_eq!((spin_ups.round(), steps.round()), (52.0, 5835.0));
-    // A return from low-power idle is ten steps. Every return took a second of performance idle, at most so many:
+    // A return from low-power idle takes ten steps. Every return took a second of performance idle, which bounds their
+    // number from above,
     let returns = netscape[1] / modes[0].power_w / 1.0 - spin_ups;
-    // so at least so many came from low-power idle, and passed through fast idle as the spin-ups did.
+    // so this is the least number of returns from low-power idle, which passed through fast idle as the spin-ups did.
     let through_fast_idle = ((steps - returns) / 9.0).ceil() + spin_ups;
     assert_eq!(through_fast_idle, 600.0);
-    // Three seconds of it each time, as the modes' times have it, is more than the table; two, more than Andrew's one.
+    // Three seconds of fast idle each, as the timeouts of the modes imply, exceed the table; two exceed it for Andrew.
     assert!(through_fast_idle * 3.0 * modes[1].power_w > netscape[3]);
     assert!(through_fast_idle * 2.0 * modes[1].power_w < netscape[3]);
     assert!(2.0 * modes[1].power_w > andrew[3]);
@@ -159,10 +160,10 @@ fn reads_and_writes_have_their_own_power() {
         let seconds = |ns: u64| ns as f64 * 1e-9;
         assert!(close(energy.data_j, active_w * seconds(phases.transfer_ns)), "{op:?}: {energy:?}");
         let still_ns = phases.command_ns + phases.bus_ns;
-        assert!(close(energy.idle_j, 2.0 * seconds(still_ns)), "{op:?}: ready while it waits for electronics and bus");
+        assert!(close(energy.idle_j, 2.0 * seconds(still_ns)), "{op:?}: ready while waiting for electronics and bus");
         let moving_j = active_w * seconds(phases.seek_ns + phases.rotation_ns + phases.turnaround_ns);
         assert!(close(seek_j + energy.rotation_j, moving_j), "{op:?}: {energy:?}");
-        // A power of its own for seeking changes those joules alone.
+        // A separate seek power changes only the seek energy.
         let power = PowerParameters { seek_w: Some(5.0), ..plain.power.clone().expect("powers") };
         let (seeking, own_j) = joules(&DiskParameters { power: Some(power), ..plain.clone() }, op);
         assert!(close(own_j * active_w, seek_j * 5.0) && close(seeking.energy.data_j, energy.data_j));
@@ -174,7 +175,7 @@ fn background_work_keeps_a_drive_active() {
     for op in [Op::Read, Op::Write] {
         let mut drive = device(&catalogued("travelstar"), Some(&SpinDownSpec::Immediate {}));
         let done = drive.serve(Time::ZERO, &request(op, 5_000_000, 64)).end;
-        // It reads ahead, or writes behind: at the power of that, not of rest.
+        // Read-ahead and write-behind take their active power, not the idle power.
         let (from, to) = (done + 1_000_000, done + 2_000_000);
         let took = between(&drive.ledger(from), &drive.ledger(to));
         let active_w = if op == Op::Read { 2.5 } else { 2.7 };
@@ -202,7 +203,8 @@ fn last_worked(twin: &DiskDevice, served: Time, now: Time) -> Time {
     Time::from_ns(after_ns)
 }
 
-/// A drive with power parameters behaves like one without them that gets each request after the return to the ready mode.
+/// A drive with power parameters serves a request like a drive without them that gets it after the return to the ready
+/// mode.
 fn check_twin(parameters: &DiskParameters, policy: Option<&SpinDownSpec>) {
     let mut drive = device(parameters, policy);
     let mut twin = device(&DiskParameters { power: None, ..parameters.clone() }, None);
@@ -277,10 +279,10 @@ fn a_scenario_reports_the_energy_of_a_drive() {
     let ready = report(&json!({"device": "travelstar", "spin_down": "never"}));
     let ready_energy = ready.energy.as_ref().expect("powers");
     assert_eq!(ready_energy.startups, 0);
-    // Ready all the time but for the work, which takes little more.
+    // Always ready or active; activity takes little more than the ready mode.
     assert!((1.0..1.01).contains(&(ready_energy.mean_power_w / 2.0)), "{}", ready_energy.mean_power_w);
     assert!(ready.response.expect("reads").mean_ms < own.response.expect("reads").mean_ms - 399.0);
-    // 5 s in standby and 2 s to return draw 1 J and 4.4 J, less than the 7.6 J on the way down to low-power idle.
+    // 5 s in standby and 2 s to return take 1 J and 4.4 J, less than the 7.6 J of the modes down to low-power idle.
     let standby = report(&json!({"device": "travelstar", "spin_down": "immediate"}));
     assert!(standby.energy.expect("powers").total_j < energy.total_j);
 }
@@ -292,7 +294,7 @@ fn drives_without_power_have_no_energy_and_no_policy() {
     let document = reads_every(50.0, &json!({"device": "atlas10k", "spin_down": "immediate"}));
     let refusal = scenarios::resolve(&document).map(|_| ()).expect_err("a policy without modes");
     assert!(refusal.contains("system.spin_down") && refusal.contains("atlas10k"), "{refusal}");
-    // Powers may be given in the scenario.
+    // The scenario may set the powers.
     let power =
         json!({"active_read_w": 10.0, "active_write_w": 10.0, "idle_modes": [{"name": "idle", "power_w": 8.0}]});
     let powered = reads_every(50.0, &json!({"device": {"name": "atlas10k", "power": power}}));
@@ -318,7 +320,7 @@ fn contradicting_modes_are_rejected_by_key() {
             vec![idle.clone(), mode("standby", 1.5, none.clone())],
             "power.idle_modes.1.power_w = 1.5 is more than the 1 W",
         ),
-        // Where the last mode takes too much, that is what is wrong, not a return that takes less.
+        // If the power of the last mode is too high, the fault names that mode, not a return.
         (
             vec![idle.clone(), mode("standby", 1.5, json!({"wake_w": 1.2}))],
             "power.idle_modes.1.power_w = 1.5 is more than the 1 W",

@@ -1,4 +1,4 @@
-//! Peak power, entries and the timeline against their definitions, which are evaluated from the spans of each run.
+//! Checks peak power, entries and timeline against their definitions, evaluated from the spans of each run.
 
 use std::collections::BTreeMap;
 
@@ -16,13 +16,13 @@ use sledsim_testing::mems_designs::mems_design;
 use sledsim_testing::scenarios::{self, device_names, device_spec, resolved};
 use sledsim_testing::tiers::{cases, size};
 
-/// Room for every span of the runs below.
+/// More than the number of spans of the runs below.
 const ALL: TimelineSpec = TimelineSpec { from: Time::ZERO, to: Time::MAX, spans: 50_000_000 };
 
-/// Energies are sums of products that are rounded in another order: some 1e-16 each, over a million spans at most.
+/// Rounding of sums of products in different orders: about 1e-16 each, over at most a million spans.
 const ROUNDING: f64 = 1e-10;
 
-/// A run with a timeline, whose report equals that without one.
+/// Runs with and without a timeline and checks that the reports are equal. Returns the run with a timeline.
 fn run_keeping(document: &Value, timeline: TimelineSpec) -> RunOutput {
     let scenario = resolved(document);
     let run = |timeline| {
@@ -31,16 +31,17 @@ fn run_keeping(document: &Value, timeline: TimelineSpec) -> RunOutput {
             .unwrap_or_else(|error| panic!("{error}\n{document:#}"))
     };
     let (output, plain) = (run(Some(timeline)), run(None));
-    let [told, summed] = [&output, &plain].map(|output| output.report.energy.as_ref().expect("known powers"));
-    for (told, summed) in told.states.iter().zip(&summed.states) {
-        let same = (told.time_ns, told.energy_j, told.entered) == (summed.time_ns, summed.energy_j, summed.entered);
-        assert!(same, "with a timeline {told:?}, without {summed:?}\n{document:#}");
+    let [with_timeline, without] = [&output, &plain].map(|output| output.report.energy.as_ref().expect("known powers"));
+    for (with_timeline, without) in with_timeline.states.iter().zip(&without.states) {
+        let same = (with_timeline.time_ns, with_timeline.energy_j, with_timeline.entered)
+            == (without.time_ns, without.energy_j, without.entered);
+        assert!(same, "with a timeline {with_timeline:?}, without {without:?}\n{document:#}");
     }
-    // Spans told in sums are added in another order.
-    let [told_w, summed_w] = [told, summed].map(|energy| energy.peak_power_w);
+    // Without a timeline, spans are summed in a different order.
+    let [with_w, without_w] = [with_timeline, without].map(|energy| energy.peak_power_w);
     assert!(
-        (told_w - summed_w).abs() <= ROUNDING * told_w,
-        "a peak of {told_w} W, and of {summed_w} W without a timeline"
+        (with_w - without_w).abs() <= ROUNDING * with_w,
+        "a peak of {with_w} W, and of {without_w} W without a timeline"
     );
     output
 }
@@ -60,7 +61,7 @@ fn window(output: &RunOutput) -> (u64, u64) {
     (end_ns - s_to_ns(run.measured_s), end_ns)
 }
 
-/// Energy of each millisecond from `from_ns` on, W·ns; the last one may be shorter.
+/// Returns the energy of each millisecond from `from_ns` on, W·ns; the last one may be shorter.
 fn windows_w_ns(spans: &[Vec<Span>], from_ns: u64, to_ns: u64) -> Vec<f64> {
     let mut windows = vec![0.0; (to_ns - from_ns).div_ceil(WINDOW_NS) as usize];
     for span in spans.iter().flatten() {
@@ -75,7 +76,7 @@ fn windows_w_ns(spans: &[Vec<Span>], from_ns: u64, to_ns: u64) -> Vec<f64> {
     windows
 }
 
-/// Peak power by definition: see `Peak::power_w`.
+/// Returns the peak power by definition: see `Peak::power_w`.
 fn peak_w(windows: &[f64], length_ns: u64) -> f64 {
     let window = WINDOW_NS as f64;
     match windows {
@@ -89,18 +90,18 @@ fn peak_w(windows: &[f64], length_ns: u64) -> f64 {
     }
 }
 
-/// The name of an activity in the report of a run.
+/// Returns the name of an activity in the report of a run.
 fn name_of(output: &RunOutput, activity: Activity) -> Option<&str> {
     output.activities.iter().find(|(_, known)| *known == activity).map(|(name, _)| name.as_str())
 }
 
-/// Time, energy and entries of an activity in the window, by the spans.
-fn told(output: &RunOutput, state: &StateEnergy) -> (u64, f64, u64) {
+/// Returns time, energy and entries of an activity in the window, computed from the spans.
+fn totals(output: &RunOutput, state: &StateEnergy) -> (u64, f64, u64) {
     let (from, to) = window(output);
     let activity = output.activities.iter().find(|(name, _)| *name == state.state).expect("known").1;
     let (mut time_ns, mut energy_j, mut entered) = (0, 0.0, 0);
     for spans in spans(output) {
-        // Sleds begin stopped, disks ready.
+        // Sleds start stopped, disks ready.
         let mut before = if name_of(output, Activity::SERVO).is_some() { Activity::idle(1) } else { Activity::READY };
         for span in spans {
             if span.activity == activity {
@@ -132,11 +133,11 @@ fn check(output: &RunOutput, what: &str) {
         assert_eq!(ends, (to > 0).then_some((0, to)), "{what}");
     }
     let states = &energy.states;
-    // In the list's order the sum is the total to the last bit.
+    // In the order of the list, the sum equals the total exactly.
     assert_eq!(states.iter().map(|state| state.energy_j).sum::<f64>().to_bits(), energy.total_j.to_bits(), "{what}");
     assert_eq!(states.iter().map(|state| state.time_ns).sum::<u64>(), (to - from) * mechanisms, "{what}");
     for state in states {
-        let (time_ns, energy_j, entered) = told(output, state);
+        let (time_ns, energy_j, entered) = totals(output, state);
         assert_eq!((state.time_ns, state.entered), (time_ns, entered), "{what}: {}", state.state);
         assert!(same(state.energy_j, energy_j), "{what}: {} {} J, not {energy_j} J", state.state, state.energy_j);
     }
@@ -175,7 +176,7 @@ fn energy_matches_the_sum_of_spans() {
         json!("adaptive"),
         json!("offline"),
     ];
-    // Whole runs, warm-ups by number and by time, and limits that end the run in the middle of whatever goes on.
+    // Whole runs, warm-ups by number and by time, and limits that end the run during any activity.
     let limits = [
         json!({"requests": 400}),
         json!({"requests": 400, "warmup_requests": 37}),
@@ -223,12 +224,12 @@ fn energy_matches_the_sum_of_spans_with_sled_settings() {
 /// The power of several sleds is added millisecond by millisecond.
 #[test]
 fn peak_power_is_that_of_all_sleds_together() {
-    // So many sleds take longest.
+    // Runs with many sleds take longest.
     let designs = [("striped", 3), ("split", 2), ("striped", 16)];
     for (layout, sleds) in designs.into_iter().take(size(1, 3)) {
         for (place, policy) in ["never", "immediate", "offline"].into_iter().enumerate() {
             let device = json!({"name": "g2", "sleds": sleds, "sled_layout": layout, "stripe_blocks": 8});
-            // Enough events for the sums to be settled several times on the way.
+            // Enough events that the sums are settled several times during the run.
             let limits = [json!({"requests": 12000}), json!({"time_s": 9.87, "warmup_s": 1.0005})];
             for limits in limits.into_iter().skip(size(place % 2, 0)).take(size(1, 2)) {
                 let document = json!({
@@ -293,7 +294,7 @@ fn a_timeline_covers_the_requested_interval() {
     });
     let whole = run_keeping(&document, ALL);
     let report = |output: &RunOutput| serde_json::to_value(&output.report).unwrap();
-    // A stretch is cut out of the whole.
+    // A part of the whole interval.
     let (from, to) = (Time::from_ns(123_456_789), Time::from_ns(400_000_001));
     let part = run_keeping(&document, TimelineSpec { from, to, ..ALL });
     let cut = |spans: &Vec<Span>| -> Vec<Span> {
@@ -302,10 +303,10 @@ fn a_timeline_covers_the_requested_interval() {
     };
     assert_eq!(spans(&part), spans(&whole).iter().map(cut).collect::<Vec<_>>());
     assert_eq!((part.timeline.as_ref().unwrap().slot_ns, report(&part)), (None, report(&whole)));
-    // With little room it is in slots, each of which holds what the spans of the whole do.
+    // With a small limit, the timeline is in slots, each with the energy of the spans in it.
     let short = run_keeping(&document, TimelineSpec { spans: 900, ..ALL });
     let timeline = short.timeline.as_ref().unwrap();
-    let slot_ns = timeline.slot_ns.expect("900 spans are not enough");
+    let slot_ns = timeline.slot_ns.expect("more than 900 spans");
     assert!((100..=900).contains(&timeline.spans.iter().map(Vec::len).sum::<usize>()));
     for (slots, whole) in timeline.spans.iter().zip(spans(&whole)) {
         assert_eq!((slots[0].from, slots[slots.len() - 1].to), (whole[0].from, whole[whole.len() - 1].to));
@@ -320,7 +321,7 @@ fn a_timeline_covers_the_requested_interval() {
     assert_eq!(report(&short), report(&whole));
 }
 
-/// Nanoseconds and W·ns of each activity by slot.
+/// Returns time (ns) and energy (W·ns) of each activity by slot.
 fn in_slots(spans: &[Span], slot_ns: u64) -> BTreeMap<(u64, usize), (u64, f64)> {
     let mut found = BTreeMap::new();
     for span in spans {
@@ -336,7 +337,7 @@ fn in_slots(spans: &[Span], slot_ns: u64) -> BTreeMap<(u64, usize), (u64, f64)> 
     found
 }
 
-/// Without a request no timeline is recorded, nor for a device without power parameters.
+/// No timeline is recorded unless requested, nor for a device without power parameters.
 #[test]
 fn timelines_are_recorded_on_request() {
     let of = |device: &str, timeline| {
@@ -367,8 +368,8 @@ fn check_instant(device: &dyn Mechanism, now: Time) {
     assert!(same(account.energy_j(), ledger.total_j()), "at {now:?}");
 }
 
-/// Requests of one to many rows, one after the other and after spells, looked at in their middle; the real account is settled
-/// at some of these instants and asked afresh at others.
+/// Reads the account during requests of one to many rows, served one after the other and after idle periods. The
+/// account is settled at some of these times and only read at others.
 fn check_instants(device: &mut dyn Mechanism, seed: u64) {
     let mut random = Stream::new(seed, "instants");
     device.powered_mut().expect("known power").settle_energy_account(Time::ZERO).record(ALL);

@@ -3,7 +3,7 @@
 use serde_json::{json, Value};
 use sledsim_testing::scenarios::{resolved, run};
 
-/// Peak and mean power of sleds that long requests keep busy throughout, watched from `warmup_s` to `time_s`.
+/// Returns peak and mean power between `warmup_s` and `time_s` of sleds that long requests keep busy.
 fn peak_and_mean_w(sleds: u32, warmup_s: f64, time_s: f64) -> [f64; 2] {
     let workload: Value = json!({
         "arrival": {"kind": "closed", "outstanding": 8 * sleds},
@@ -17,14 +17,14 @@ fn peak_and_mean_w(sleds: u32, warmup_s: f64, time_s: f64) -> [f64; 2] {
     [energy.peak_power_w, energy.mean_power_w]
 }
 
-/// A meter that took the rest of the service for idle time would miss its power, and run ahead of the run's end.
+/// A meter that counted the rest of the service as idle time would miss its power and exceed the end of the run.
 #[test]
 fn a_window_that_begins_in_a_service_counts_its_rest() {
     for sleds in [1, 2] {
         for (warmup_s, time_s) in [(0.005, 0.0123), (0.005, 0.05), (0.0301, 0.04), (0.1, 0.3)] {
             let [peak_w, mean_w] = peak_and_mean_w(sleds, warmup_s, time_s);
-            // A sled draws 0.1 W while it is idle, seeks or turns, and with its 640 tips on 0.74 W while it passes over a row: busy
-            // throughout, it draws a multiple of the first and less than the second.
+            // A sled draws 0.1 W while it is idle, seeks or reverses, and 0.74 W with 640 active tips during a pass. If
+            // it is always busy, its mean power is a multiple of the first and less than the second.
             let sleds = f64::from(sleds);
             assert!(mean_w > 0.3 * sleds, "{mean_w} W");
             assert!((mean_w..=0.74 * sleds).contains(&peak_w), "{peak_w} W, mean {mean_w} W");

@@ -5,7 +5,7 @@ use sledsim::power::{Ladder, Mode, SpinDown, SpinDownSpec};
 use sledsim::service::MODES;
 use sledsim_testing::tiers::cases;
 
-/// Joules are sums of a few products.
+/// Energies are sums of a few products.
 const TOLERANCE: f64 = 1e-12;
 
 /// Ladders of 1 to 6 modes of falling power and rising timeouts, some without a timeout.
@@ -72,7 +72,8 @@ fn excess_j(ladder: &Ladder, spent_ns: &[u64; MODES], left: Option<usize>) -> f6
     in_modes - least_j + left.map_or(0.0, |mode| return_j(ladder, &modes[mode]))
 }
 
-/// The smallest energy of an idle period above that of the lowest mode, J: that of a single mode, because changes of mode cost energy.
+/// Returns the smallest possible energy of an idle period above that of the lowest mode, J. It is that of a single
+/// mode, because changes of mode cost energy.
 fn least_j(ladder: &Ladder, idle_ns: u64) -> f64 {
     let whole = |mode: usize| {
         let mut spent_ns = [0; MODES];
@@ -82,7 +83,7 @@ fn least_j(ladder: &Ladder, idle_ns: u64) -> f64 {
     (0..ladder.modes().len()).map(whole).fold(f64::INFINITY, f64::min)
 }
 
-/// Scale of the rounding in the figures of a period.
+/// Returns the scale of rounding errors of a period, J.
 fn rounding_j(ladder: &Ladder, idle_ns: u64) -> f64 {
     let most_w = ladder.modes().iter().map(|mode| mode.power_w.max(mode.wake_w)).fold(0.0, f64::max);
     TOLERANCE * most_w * (idle_ns + 3_000_000_000) as f64 * 1e-9
@@ -102,9 +103,9 @@ fn check_period(policy: &SpinDown, idle_ns: u64) {
     assert_eq!(open_ns.iter().sum::<u64>(), idle_ns);
     let (regret_j, rounding_j) = (policy.regret_j(idle_ns), rounding_j(ladder, idle_ns));
     let above_least_j = excess_j(ladder, &spent_ns, Some(mode)) - least_j(ladder, idle_ns);
-    assert!(above_least_j >= -rounding_j, "less than the least by {above_least_j} J");
+    assert!(above_least_j >= -rounding_j, "below the minimum by {above_least_j} J");
     assert!((regret_j - above_least_j).abs() <= rounding_j && regret_j >= 0.0, "{regret_j} J, not {above_least_j} J");
-    // Until a request comes, the lowest mode throughout would have been best.
+    // Until a request arrives, the lowest mode from the start would have been best.
     assert!((policy.waste_j(idle_ns) - excess_j(ladder, &open_ns, None)).abs() <= rounding_j);
 }
 
@@ -181,7 +182,7 @@ proptest! {
             let total: f64 = weights.iter().sum();
             let average_ns = timeouts_ns.iter().zip(&weights).map(|(ns, weight)| ns * weight / total).sum::<f64>();
             let timeout_ns = policy.share().expect("experts").timeout_ns() as f64;
-            // A nanosecond of rounding; weights come by repeated squares there and one by one here.
+            // Rounded to a nanosecond; the policy computes weights by repeated squaring, this test one by one.
             prop_assert!((timeout_ns - average_ns).abs() <= 1.0 + 1e-7 * average_ns, "{} {}", timeout_ns, average_ns);
             share(&ladder, &timeouts_ns, &mut weights, idle_ns, rate, sharing);
             policy.record_idle(idle_ns);
@@ -189,8 +190,8 @@ proptest! {
     }
 }
 
-/// Joules above the lowest mode's power that an idle period takes under a timeout: first down the modes above the lowest at
-/// their own times.
+/// Returns the energy of an idle period under a timeout above that of the lowest mode, J. Before the timeout, the
+/// higher modes are entered at their own times.
 fn expert_j(ladder: &Ladder, timeout_ns: f64, idle_ns: f64) -> f64 {
     let (lowest, modes) = (&ladder.modes()[ladder.lowest()], ladder.modes());
     let upper = &modes[..ladder.lowest().max(1)];
@@ -209,7 +210,7 @@ fn expert_j(ladder: &Ladder, timeout_ns: f64, idle_ns: f64) -> f64 {
     energy_j + return_j(ladder, left)
 }
 
-/// The share algorithm as published, with a policy for each expert.
+/// The share algorithm as published, with the cost of each expert computed separately.
 fn share(ladder: &Ladder, timeouts_ns: &[f64], weights: &mut [f64], idle_ns: u64, rate: f64, sharing: f64) {
     let lowest = ladder.modes().last().expect("a mode");
     let waited_ns = timeouts_ns.iter().copied().fold(0.0, f64::max).min(idle_ns as f64);
@@ -241,7 +242,7 @@ fn sled() -> Ladder {
 proptest! {
     #![proptest_config(cases(512))]
 
-    /// Timeouts that are set from outside need not be in order.
+    /// Timeouts that a custom policy sets need not be in order.
     #[test]
     fn modes_with_a_longer_timeout_than_a_lower_mode_are_skipped(
         ladder in ladder(),
@@ -272,7 +273,7 @@ fn the_adaptive_policy_converges_for_constant_idle_times() {
     for factor in [0.05, 0.3, 0.7, 0.9, 1.1, 1.5, 3.0, 9.0, 30.0, 1000.0] {
         let idle_ns = (factor * BREAK_EVEN_NS) as u64;
         let mut policy = SpinDown::new(Some(&SpinDownSpec::adaptive()), sled());
-        // Close to the break-even time there is little to lose, and little to learn from.
+        // Near the break-even time, differences of energy are small, so the policy learns little.
         for _ in 0..400 {
             policy.record_idle(idle_ns);
         }
@@ -289,7 +290,7 @@ fn shared_weight_restores_experts_with_small_weights() {
     let settle = |sharing: f64| {
         let defaults = SpinDownSpec::Adaptive { experts: 12, longest_ms: None, learning_rate: 4.0, sharing };
         let mut policy = SpinDown::new(Some(&defaults), sled());
-        // A long time of periods for which stopping is wrong, then some for which it is right.
+        // Many short idle periods, for which a stop wastes energy, then long ones.
         for _ in 0..100 {
             policy.record_idle(100_000);
         }

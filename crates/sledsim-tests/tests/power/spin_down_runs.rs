@@ -10,7 +10,7 @@ use sledsim_testing::tiers::cases;
 
 const POLICIES: [&str; 6] = ["own", "immediate", "timeout", "never", "adaptive", "offline"];
 
-/// The policy as a scenario has it; `own` is none: the device's own times.
+/// Returns the policy as a scenario sets it; `own` stands for no policy, that is, the device's own timeouts.
 fn policy(name: &str) -> Value {
     match name {
         "own" => Value::Null,
@@ -45,11 +45,11 @@ fn check_energy(report: &Report, mechanisms: u64) {
     assert!((energy.total_j - total_j).abs() <= 1e-12 * total_j, "{energy:?}");
     assert!(parts.iter().chain(&others).all(|&part_j| part_j >= 0.0), "{energy:?}");
     assert!((0.0..=energy.total_j).contains(&energy.hindsight_j), "{energy:?}");
-    // The states one by one: times to the nanosecond, energies to the bit.
+    // Sums over states: times are exact to the nanosecond, energies to the last bit.
     let window_ns = (report.run.measured_s * 1e9).round() as u64;
     assert_eq!(energy.states.iter().map(|state| state.time_ns).sum::<u64>(), window_ns * mechanisms, "{energy:?}");
     assert_eq!(energy.states.iter().map(|state| state.energy_j).sum::<f64>(), energy.total_j, "{energy:?}");
-    // No run takes less than the lowest idle mode would throughout.
+    // No run takes less energy than the lowest idle mode throughout.
     let least_j = least_w(report) * (window_ns * mechanisms) as f64 * 1e-9;
     assert!(energy.hindsight_j >= least_j * (1.0 - 1e-9), "{least_j} J: {energy:?}");
 }
@@ -76,8 +76,8 @@ fn outcome(output: &RunOutput) -> Value {
     report
 }
 
-/// With hindsight the regret is 0. In a window that begins within an idle period it can be up to the energy of a return, because the
-/// optimum for the rest of the period may differ from that for the whole.
+/// With hindsight, the regret is 0. In a window that starts within an idle period, it can be up to the energy of a
+/// return, because the optimum for the rest of the period may differ from that for the whole.
 fn check_bound(report: &Report, name: &str, mechanisms: u64) {
     const RETURN_J: f64 = 25e-6;
     let energy = report.energy.as_ref().expect("known powers");
@@ -114,7 +114,7 @@ fn every_policy_accounts_for_every_run() {
 
 #[test]
 fn a_window_that_begins_in_an_idle_period_counts_its_rest() {
-    // Requests 1 ms and 20 ms after the one before: offline stays ready for some and stops for others.
+    // Requests 1 ms and 20 ms after the previous one: offline stays ready for some and stops for others.
     for rate_per_s in [30.0, 300.0, 1000.0] {
         for warmup_s in [0.1, 0.2, 0.31, 0.4321, 0.5, 0.777, 0.9] {
             for name in POLICIES {
@@ -152,8 +152,8 @@ fn policies_with_equal_timeouts_give_equal_runs() {
 
 #[test]
 fn offline_has_the_least_energy() {
-    // The same span for all. Offline's start-ups delay fewer requests than those of other policies that stop, and more than
-    // those of a device that stays ready: idle periods differ a little, which is far less than what is saved.
+    // All runs have the same length. Start-ups of different policies delay different requests, so idle periods differ
+    // slightly, by far less than the savings.
     let (sled, drive) = (sled(), json!("travelstar"));
     let cases = [
         (&sled, 20.0, 20.0),
@@ -183,8 +183,8 @@ fn offline_has_the_least_energy() {
 
 #[test]
 fn positioning_includes_the_start_up_under_every_policy() {
-    // Shortest positioning time first has one request to choose from after an idle period; under load none matters. The
-    // estimate itself is held to the service by the device contract.
+    // After an idle period, SPTF has only one request to choose from, so start-up times in the estimates have no
+    // effect. The device contract compares estimates with services.
     for name in POLICIES {
         let output = run(&resolved(&document(&sled(), "sptf", name, 300.0, &json!({"requests": 800}))));
         let startups = entries(&output).iter().filter(|(_, service)| service.phases.startup_ns > 0).count() as u64;
@@ -220,17 +220,21 @@ fn delayed_start_up_waits_for_more_requests() {
                     let mut text = document(&sled(), scheduler, name, rate_per_s, &json!({"requests": 700}));
                     text["system"]["delayed_startup"] = json!({"requests": requests, "wait_ms": wait_ms});
                     let output = run(&resolved(&text));
-                    assert_eq!(output.report.requests.completed, 700, "nothing is lost");
+                    assert_eq!(output.report.requests.completed, 700, "all requests complete");
                     check_delays(&output, requests, (wait_ms * 1e6) as u64);
                     let last = entries(&output).iter().map(|(_, service)| service.end).max().expect("services");
-                    assert_eq!(output.report.run.simulated_s, last.seconds(), "no deadline outlives the last request");
+                    assert_eq!(
+                        output.report.run.simulated_s,
+                        last.seconds(),
+                        "no timer remains after the last request"
+                    );
                 }
             }
         }
     }
 }
 
-/// Arrivals at given milliseconds, one block each.
+/// Returns dispatch times for requests of one block at given times, ms.
 fn dispatches_ms(arrivals_ms: &[f64], system: &Value) -> Vec<f64> {
     let folder = tempfile::tempdir().expect("a folder");
     let line = |ms: &f64| format!("{},0,{},512,R\n", (ms * 1e6) as u64, (ms * 1e3) as u64 * 512);
@@ -249,13 +253,18 @@ fn a_batch_or_a_deadline_starts_the_sled() {
     let device = json!({"name": "g2", "overhead_ms": 0.25});
     let delay = json!({"requests": 3, "wait_ms": 10.0});
     let system = json!({"device": device, "spin_down": "immediate", "delayed_startup": delay});
-    // Three come within 10 ms; two do not get a third; the last is alone. The first waits too: the run begins stopped.
+    // Three requests within 10 ms start the sled; two wait until the deadline, and so does the last one. The first
+    // waits, too, because the sled starts stopped.
     let starts_ms = dispatches_ms(&[5.0, 6.0, 8.0, 100.0, 109.0, 200.0], &system);
     assert_eq!((starts_ms[0], starts_ms[3], starts_ms[5]), (8.25, 110.25, 210.25), "{starts_ms:?}");
     // The others of a batch follow while the sled is awake.
     assert!(starts_ms[1] < 12.0 && starts_ms[2] < 13.0 && starts_ms[4] < 113.0, "{starts_ms:?}");
     let never = json!({"device": device, "spin_down": "never", "delayed_startup": {"requests": 3, "wait_ms": 10.0}});
-    assert_eq!(dispatches_ms(&[5.0, 50.0, 90.0], &never), [15.25, 50.25, 90.25], "only the first finds it stopped");
+    assert_eq!(
+        dispatches_ms(&[5.0, 50.0, 90.0], &never),
+        [15.25, 50.25, 90.25],
+        "only the first request finds the sled stopped"
+    );
 }
 
 proptest! {
@@ -308,7 +317,7 @@ fn hindsight_energy_is_never_negative() {
         for rate_per_s in [0.3, 3.0, 30.0, 300.0] {
             let document = document(&device, "fcfs", name, rate_per_s, &json!({"requests": 500}));
             let energy = run(&resolved(&document)).report.energy.expect("powers are known");
-            // Rounding of the sums, in which hindsight is a difference.
+            // The hindsight energy is a difference of sums.
             assert!(
                 energy.hindsight_j > 0.0 && energy.hindsight_j <= energy.total_j * (1.0 + 1e-12),
                 "{name}: {energy:?}"

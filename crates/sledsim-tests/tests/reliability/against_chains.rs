@@ -6,7 +6,7 @@ use sledsim_testing::tiers::size;
 use super::chain::Chain;
 use super::described::{forced, outcome, plain, raid, repaired, with, YEAR_H};
 
-/// Seeded runs of each enclosure, plain and forced.
+/// Number of seeded runs of each enclosure, plain and forced.
 fn plain_runs() -> u64 {
     size(20, 400)
 }
@@ -15,14 +15,15 @@ fn forced_runs() -> u64 {
     size(20, 200)
 }
 
-/// Lifetimes in each.
+/// Number of simulated lives in each run.
 const PLAIN_LIFETIMES: u64 = 2000;
 const FORCED_LIFETIMES: u64 = 6000;
 
-/// Asserts that of the intervals of 99 % from seeded runs enough hold the exact value.
+/// Asserts that enough of the 99 % intervals of seeded runs contain the exact value.
 ///
-/// At least 97 % must, or 18 of 20. Of 400 intervals that each hold it with 99 %, fewer than 97 % do with a probability of
-/// 0.04 %, of 200 with 0.4 %, and of 20 fewer than 18 with 0.1 %; but seeds are fixed, so a pass is a pass for ever.
+/// At least 97 % must, or 18 of 20. If each interval contains the value with a probability of 99 %, fewer than 97 % of
+/// 400 do with a probability of 0.04 %, of 200 with 0.4 %, and fewer than 18 of 20 with 0.1 %; but seeds are fixed, so
+/// results do not vary.
 fn assert_covered(what: &str, exact: f64, estimates: impl Iterator<Item = Estimate>) {
     let holds = |estimate: Estimate| (estimate.low..=estimate.high).contains(&exact);
     let (mut runs, mut covering) = (0, 0);
@@ -36,7 +37,7 @@ fn assert_covered(what: &str, exact: f64, estimates: impl Iterator<Item = Estima
     );
 }
 
-/// Intervals shrink to their promise: half the width is this part of the value at most.
+/// Asserts that the half-width of an interval is at most this part of the value.
 fn assert_narrow(what: &str, estimates: impl Iterator<Item = Estimate>, part: f64) {
     let widths: Vec<f64> = estimates.map(|estimate| estimate.relative_half_width()).collect();
     let mean = widths.iter().sum::<f64>() / widths.len() as f64;
@@ -64,7 +65,7 @@ fn assert_plain_covers(what: &str, enclosure: &Enclosure, horizons_h: &[f64]) {
     let outcomes = runs(enclosure, plain_runs(), to_loss);
     let lives = || outcomes.iter().map(|outcome| outcome.mttf_h.expect("every life was followed to its loss"));
     assert_covered(&format!("{what}: MTTF"), chain.mttf_h(), lives());
-    // The mean of 2000 lives that scatter like exponential ones, to 2.6 standard errors, is good to 6 %.
+    // 2.6 standard errors of the mean of 2000 exponential lives are 6 %.
     assert_narrow(&format!("{what}: MTTF"), lives(), 0.07);
 }
 
@@ -94,7 +95,8 @@ fn plain_lives_with_distributed_spares_and_several_rebuilds_agree_with_chains() 
     assert_plain_covers("dedicated", &Enclosure { rebuild, ..slow }, &[YEAR_H / 2.0, YEAR_H]);
 }
 
-/// Asserts that forced lives cover the chain's loss, which has this order of magnitude.
+/// Asserts that intervals of forced lives contain the loss probability of the chain, which has the given order of
+/// magnitude.
 fn assert_forced_covers(what: &str, enclosure: &Enclosure, horizon_h: f64, magnitude: f64) {
     let loss = Chain::of(enclosure).until(horizon_h).0;
     assert!((magnitude..10.0 * magnitude).contains(&loss), "{what}: a loss of {loss:e} is not about {magnitude:e}");
@@ -131,7 +133,7 @@ fn forced_lives_agree_with_chains_where_running_out_of_spares_is_the_risk() {
 #[test]
 fn forced_lives_agree_with_chains_where_losses_are_common() {
     assert_forced_covers("RAID-5, 2 spares, 3 years", &raid(19, 1, 2), 3.0 * YEAR_H, 0.1);
-    // Several visits before a loss.
+    // Several visits precede a loss.
     let lasting = repaired(with(raid(6, 2, 1), 10_000.0, 100.0), Some(500.0), Some(200.0));
     assert_forced_covers("several visits", &lasting, 4.0 * YEAR_H, 0.1);
 }

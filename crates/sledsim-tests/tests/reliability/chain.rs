@@ -2,13 +2,13 @@
 
 use sledsim::reliability::{Enclosure, Sparing};
 
-/// A chain whose state is the number of failed devices not yet rebuilt and of spares left.
+/// A chain whose state is the number of failed devices that are not yet rebuilt, and the number of spares left.
 pub struct Chain {
     /// Rates from state to state, per h; the last state is loss.
     rates: Vec<Vec<f64>>,
     /// Rate of visits in each state, per h.
     visits: Vec<f64>,
-    /// Number of devices that a visit replaces, by state.
+    /// Number of devices replaced by a visit in each state.
     missing: Vec<f64>,
     /// The state of a new enclosure.
     first: usize,
@@ -54,8 +54,8 @@ impl Chain {
         chain
     }
 
-    /// Probability of a loss within `time_h`, mean number of visits and of devices put in until then: by uniformisation, whose
-    /// terms are all positive, so that tiny probabilities keep their digits.
+    /// Returns the probability of a loss within `time_h`, and the mean numbers of visits and replaced devices until
+    /// then. Uniformisation has positive terms only, so tiny probabilities keep their precision.
     pub fn until(&self, time_h: f64) -> (f64, f64, f64) {
         let states = self.rates.len();
         let out: Vec<f64> = self.rates.iter().map(|row| row.iter().sum()).collect();
@@ -90,13 +90,13 @@ impl Chain {
         next
     }
 
-    /// Mean time to loss, h: states are taken out one by one, without a subtraction (W. K. Grassmann, M. I. Taksar and
-    /// D. P. Heyman, 1985).
+    /// Returns the mean time to loss, h, by elimination of states without subtraction (W. K. Grassmann, M. I. Taksar
+    /// and D. P. Heyman, 1985).
     pub fn mttf_h(&self) -> f64 {
         let loss = self.rates.len() - 1;
         let mut rates = self.rates.clone();
         let mut time_h = vec![1.0; loss];
-        // Elimination of the others leaves the first state with its time and its way to loss.
+        // After elimination of the others, the first state has its total time and its rate of loss.
         let mut left: Vec<usize> = (0..loss).collect();
         for gone in (0..loss).filter(|&state| state != self.first) {
             left.retain(|&state| state != gone);
@@ -116,14 +116,15 @@ impl Chain {
     }
 }
 
-/// Rate of one rebuild, per h: with spread spare space, less data is read and written by more devices.
+/// Returns the rate of a rebuild, per h: with distributed spare space, less data is read and written by more devices.
 fn rebuild_rate(enclosure: &Enclosure, spares: usize) -> f64 {
     let rate = 1.0 / enclosure.rebuild.time.mean_h;
     if enclosure.sparing == Sparing::Dedicated || !enclosure.rebuild.spread {
         return rate;
     }
     let (width, n) = (f64::from(enclosure.width()), f64::from(enclosure.width()) + spares as f64);
-    // Each device holds width / n of a device; of each part, `data` are read and one is written, by n - 1 devices.
+    // Each device is filled to width / n; for each lost part, `data` parts are read and one is written, by n - 1
+    // devices.
     let holds = width / n;
     let moved = holds * (f64::from(enclosure.data) + 1.0) / (n - 1.0);
     rate / moved
@@ -143,7 +144,7 @@ fn chains_agree_with_closed_forms() {
     let (n, lambda, rho) = (20.0, 1.0 / mttf_h, 1.0 / 24.0);
     let exact_h = ((2.0 * n - 1.0) * lambda + rho) / (n * (n - 1.0) * lambda * lambda);
     assert!((Chain::of(&raid_5).mttf_h() / exact_h - 1.0).abs() < 1e-12);
-    // Without repair, mode by mode, from the last to the first.
+    // Without repair, the sum over modes, from the last to the first.
     let (mu, mut time_h) = (1.0 / raid_5.rebuild.time.mean_h, 1.0 / (n * lambda) + 1.0 / ((n - 1.0) * lambda));
     for _ in 0..5 {
         let out = (n - 1.0) * lambda + mu;

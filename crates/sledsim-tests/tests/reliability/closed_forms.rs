@@ -8,10 +8,11 @@ use sledsim_testing::tiers::size;
 
 use super::described::{fixed, forced, outcome, plain, raid, with, YEAR_H};
 
-/// Four standard errors: a right estimate is farther off with a probability of 0.006 %, and seeds are fixed.
+/// Asserts agreement within four standard errors: a correct estimate exceeds them with a probability of 0.006 %, and
+/// seeds are fixed.
 fn assert_agrees(what: &str, estimate: Estimate, exact: f64) {
     let value = estimate.value.expect("something was seen");
-    // Intervals of 99 % have 2.576 standard errors on each side, or hardly more where they are Clopper and Pearson's.
+    // Intervals of 99 % extend 2.576 standard errors to each side, slightly more if they are Clopper-Pearson intervals.
     let error = 0.5 * (estimate.high - estimate.low) / 2.576;
     assert!((value - exact).abs() < 4.0 * error, "{what}: {value:e} ± {error:e}, not {exact:e}");
     assert!(error < 0.2 * exact, "{what}: {value:e} ± {error:e} says little");
@@ -22,13 +23,14 @@ fn mttf_h(enclosure: &Enclosure, lifetimes: u64) -> Estimate {
     outcome.mttf_h.expect("every life was followed to its loss")
 }
 
-/// Probability that more than `most` of `n` happen, each with probability `p`: a sum of positive terms.
+/// Returns the probability that more than `most` of `n` events occur, each with probability `p`, as a sum of positive
+/// terms.
 fn more_than(most: u32, n: u32, p: f64) -> f64 {
     let choose = |k: u32| (0..k).fold(1.0, |product, i| product * f64::from(n - i) / f64::from(i + 1));
     (most + 1..=n).map(|k| choose(k) * libm::pow(p, f64::from(k)) * libm::pow(1.0 - p, f64::from(n - k))).sum()
 }
 
-/// Probability that a device of this law fails by an age, h.
+/// Returns the probability that a device with this lifetime distribution fails by an age, h.
 fn fails_by(lifetime: Lifetime, mean_h: f64, age_h: f64) -> f64 {
     -libm::expm1(-Law::new(mean_h, lifetime).hazard_over(0.0, age_h))
 }
@@ -54,7 +56,7 @@ fn losses_without_spares_and_repair_are_binomial() {
             let what = format!("{lifetime:?}, {data} + {parity}");
             let late_h = 10.0 * YEAR_H;
             let seen = outcome(&enclosure, &plain(&[late_h], size(25_000, 200_000), 1)).horizons[0].loss;
-            // Too few of the rarest are seen for a plain estimate.
+            // Plain sampling observes too few losses.
             if exact(late_h) > 1e-3 {
                 assert_agrees(&what, seen, exact(late_h));
             }
@@ -83,7 +85,7 @@ fn weak_devices_and_bad_batches_mix_their_laws() {
     let infants =
         living(raid(6, 2, 0), |device| device.infant_mortality = Some(InfantMortality { share, mttf_h: weak_h }));
     let exact = more_than(2, 8, share * weak + (1.0 - share) * good);
-    // Two batches of four are bad together or not at all.
+    // All devices of a batch of four are bad or none.
     let batches = living(raid(6, 2, 0), |device| device.batches = Some(Batches { size: 4, share, mttf_h: weak_h }));
     let of_two = |bad: f64, p: f64, q: f64| {
         let exactly =
@@ -102,7 +104,8 @@ fn weak_devices_and_bad_batches_mix_their_laws() {
 
 #[test]
 fn mttf_with_fixed_rebuild_and_visit_times_matches_the_closed_form() {
-    // A loss is a second failure within the time: 1 - exp(-r d) of the windows, each 1 / (n λ) after the last.
+    // A loss is a second failure during a rebuild of duration d, with probability 1 - exp(-r d); rebuilds are 1 / (n λ)
+    // apart.
     let exact = |n: f64, mttf_h: f64, time_h: f64| {
         let rate = (n - 1.0) / mttf_h;
         let lost = -libm::expm1(-rate * time_h);
@@ -111,7 +114,7 @@ fn mttf_with_fixed_rebuild_and_visit_times_matches_the_closed_form() {
     let base = with(raid(4, 1, 0), 10_000.0, 1.0);
     let visited = Enclosure { repair: Repair { preventive: None, mandatory: Some(fixed(300.0)) }, ..base.clone() };
     assert_agrees("visits", mttf_h(&visited, size(30_000, 100_000)), exact(5.0, 10_000.0, 300.0));
-    // A thousand spares outlast every life: 1 of 9 rebuilds loses data.
+    // A thousand spares suffice for every life: 1 of 9 rebuilds loses data.
     let rebuild = Rebuild { time: fixed(300.0), ..base.rebuild };
     let rebuilt = Enclosure { rebuild, spares: 1000, ..base };
     assert_agrees("rebuilds", mttf_h(&rebuilt, size(30_000, 100_000)), exact(5.0, 10_000.0, 300.0));
@@ -119,8 +122,8 @@ fn mttf_with_fixed_rebuild_and_visit_times_matches_the_closed_form() {
 
 #[test]
 fn the_earlier_of_two_fixed_visits_takes_place() {
-    // One spare, rebuilt at once. The visit is due 400 h after the first failure. A second one loses nothing; 250 h later,
-    // or when the first visit is due, all is well again. A third one before that loses data.
+    // One spare, rebuilt at once. A visit is due 400 h after the first failure. A second failure loses no data; the
+    // enclosure is repaired 250 h later or at the first visit. A third failure before that loses data.
     let base = with(raid(3, 1, 1), 10_000.0, 1e-9);
     let visit = |mandatory_h| Repair { preventive: Some(fixed(400.0)), mandatory: Some(fixed(mandatory_h)) };
     let (all, left) = (4.0 / 10_000.0, 3.0 / 10_000.0);
@@ -130,7 +133,7 @@ fn the_earlier_of_two_fixed_visits_takes_place() {
         let window = |since_h: f64| mandatory_h.min(400.0 - since_h);
         let second = |since_h: f64| all * libm::exp(-all * since_h) * step_h;
         let middles = || (0..steps).map(|step| (f64::from(step) + 0.5) * step_h);
-        // By when the second failure comes: probability of a loss, and time in the degraded mode.
+        // By time of the second failure: probability of a loss, and time in the degraded mode.
         let lost: f64 = middles().map(|since_h| second(since_h) * -libm::expm1(-left * window(since_h))).sum();
         let degraded_h = lost / left;
         let waiting_h = -libm::expm1(-all * 400.0) / all;
@@ -150,16 +153,17 @@ fn latent_errors_lose_data_without_redundancy() {
             device.latent_errors = Some(LatentErrors { every_h, scrub_h });
         })
     };
-    // Without redundancy every error counts.
+    // Without redundancy, every error loses data.
     let bare = outcome(&with_errors(3, 0, None), &plain(&[YEAR_H], 100_000, 1)).horizons[0].loss;
     assert_agrees("no redundancy", bare, -libm::expm1(-3.0 * (lambda + 1.0 / every_h) * YEAR_H));
 
-    // Until the first failure errors gather on the others, but for scrubs; from it on the first one loses data.
+    // Until the first failure, errors accumulate on the other devices between scrubs; after it, the first error loses
+    // data.
     let (errors, after_h) = ((n - 1.0) / every_h, 1.0 / ((n - 1.0) * (lambda + 1.0 / every_h)));
     let never = n * lambda / (n * lambda + errors);
     assert_agrees("never scrubbed", mttf_h(&with_errors(4, 1, None), 100_000), 1.0 / (n * lambda) + never * after_h);
     let scrub_h = 20_000.0;
-    // At the first failure, after t, the last scrub was uniformly long ago, up to the time between scrubs or to t.
+    // At the first failure, at t, the age of the last scrub is uniform up to the scrub interval or t.
     let clean_at = |t_h: f64| {
         let some = -libm::expm1(-errors * t_h.min(scrub_h)) / (errors * scrub_h);
         some + f64::max(0.0, 1.0 - t_h / scrub_h) * libm::exp(-errors * t_h)
@@ -180,23 +184,23 @@ fn tip_failures_limit_device_lifetimes() {
     let (count, tip_h) = (100.0, 1e5);
     let with_tips = |spares, tolerated, remap_h| {
         living(raid(1, 0, 0), |device| {
-            // The device itself lasts for ever beside its tips.
+            // The device does not fail except through its tips.
             device.mttf_h = 1e12;
             device.tips = Some(Tips { count: 100, mttf_h: tip_h, spares, tolerated, remap_h });
         })
     };
-    // One failure after the other, as many as there are spares, and one more.
+    // A sum of independent waits: for each spare tip and one more failure.
     assert_agrees("spares", mttf_h(&with_tips(20, 0, 0.0), 100_000), 21.0 * tip_h / count);
-    // Those that are made good are no longer there to fail.
+    // Remapped tips can no longer fail.
     let tolerated: f64 = (0..4).map(|missing| tip_h / (count - f64::from(missing))).sum();
     assert_agrees("error correction", mttf_h(&with_tips(0, 3, 0.0), 100_000), tolerated);
     let both = 20.0 * tip_h / count + tolerated;
     assert_agrees("spares and error correction", mttf_h(&with_tips(20, 3, 0.0), 100_000), both);
-    // While a tip is remapped a second one must not fail; 10,000 spare tips outlast that.
+    // A second tip must not fail while one is remapped; 10,000 spare tips suffice for every life.
     let (remap_h, rate) = (100.0, (count - 1.0) / tip_h);
     let lost = -libm::expm1(-rate * remap_h);
     let exact_h = (tip_h / count + lost / rate) / lost;
     assert_agrees("remapping", mttf_h(&with_tips(10_000, 1, remap_h), 100_000), exact_h);
-    // Without error correction the first tip takes data with it, however fast it is replaced.
+    // Without error correction, the first tip failure loses data, however fast it is replaced.
     assert_agrees("no error correction", mttf_h(&with_tips(20, 0, 1e-6), 100_000), tip_h / count);
 }

@@ -1,10 +1,10 @@
-//! Enclosures and experiments that tests start from.
+//! Base enclosures and experiments of the tests.
 
 use sledsim::reliability::{
     simulate, Delay, DelayDistribution, DeviceLife, Enclosure, Experiment, Lifetime, Outcome, Rebuild, Repair, Sparing,
 };
 
-/// Hours in a year, as Hong et al. 2006 count.
+/// Hours in a year, as in Hong et al. 2006.
 pub const YEAR_H: f64 = 8760.0;
 
 pub const fn exponential(mean_h: f64) -> Delay {
@@ -36,20 +36,20 @@ pub fn raid(data: u32, parity: u32, spares: u32) -> Enclosure {
     }
 }
 
-/// The same with visits after these mean times, h.
+/// Returns the enclosure with visits after the given mean times, h.
 pub fn repaired(enclosure: Enclosure, preventive_h: Option<f64>, mandatory_h: Option<f64>) -> Enclosure {
     let repair = Repair { preventive: preventive_h.map(exponential), mandatory: mandatory_h.map(exponential) };
     Enclosure { repair, ..enclosure }
 }
 
-/// The same with other devices and another mean rebuild, h.
+/// Returns the enclosure with other devices and another mean rebuild time, h.
 pub fn with(enclosure: Enclosure, mttf_h: f64, rebuild_h: f64) -> Enclosure {
     let device = DeviceLife { mttf_h, ..enclosure.device };
     let rebuild = Rebuild { time: exponential(rebuild_h), ..enclosure.rebuild };
     Enclosure { device, rebuild, ..enclosure }
 }
 
-/// Lives until these horizons, h.
+/// Returns an experiment of plain lives until the given horizons, h.
 pub fn plain(horizons_h: &[f64], lifetimes: u64, seed: u64) -> Experiment {
     Experiment {
         horizons_h: horizons_h.to_vec(),
@@ -63,7 +63,7 @@ pub fn plain(horizons_h: &[f64], lifetimes: u64, seed: u64) -> Experiment {
     }
 }
 
-/// The same, forced towards loss by the last horizon.
+/// Returns an experiment with lives forced towards loss by the last horizon.
 pub fn forced(horizons_h: &[f64], lifetimes: u64, seed: u64) -> Experiment {
     Experiment { forced: true, ..plain(horizons_h, lifetimes, seed) }
 }

@@ -45,7 +45,7 @@ fn a_stopped_experiment_equals_one_with_fewer_lives() {
     assert_eq!(whole, Outcome { interrupted: false, ..stopped });
 }
 
-/// At any time, including the end of a round of lives.
+/// An experiment can be stopped at any time, including the end of a round of lives.
 #[test]
 fn keep_going_is_not_called_after_false() {
     let experiment = Experiment { precision: Some(1e-6), ..plain(&[YEAR_H], 1_000_000_000, 1) };
@@ -60,10 +60,10 @@ fn keep_going_is_not_called_after_false() {
     }
 }
 
-/// The caller may have further work to cancel.
+/// A refusal of the callback is reported even after the last life, because the caller may have further work to cancel.
 #[test]
 fn a_stop_after_the_last_life_is_reported() {
-    // The draws take so long that the callback is called in between, and again after a slow answer.
+    // A single life takes so long that the callback is called during it, and again after a slow return.
     let mut slow = raid(400, 1, 5);
     slow.device.tips = Some(Tips { count: 1000, mttf_h: YEAR_H, spares: 400, tolerated: 9, remap_h: 0.0 });
     let experiment = plain(&[YEAR_H], 1000, 1);
@@ -92,14 +92,14 @@ fn no_observed_loss_gives_an_upper_bound() {
     let seen = &outcome(&safe, &plain(&[YEAR_H], 10_000, 1)).horizons[0];
     assert_eq!((seen.observed, seen.loss.value, seen.loss.low), (0, None, 0.0));
     assert_eq!(seen.loss.high, binomial_interval(0, 10_000, 0.99).high);
-    // Forced, the same enclosure shows what it is.
+    // Forced lives of the same enclosure observe losses.
     let by_force = outcome(&safe, &forced(&[YEAR_H], 10_000, 1)).horizons[0].loss;
     assert!(by_force.value.is_some_and(|loss| loss > 0.0 && loss < 1e-15), "{by_force:?}");
 }
 
 #[test]
 fn underflowing_loss_probabilities_give_an_upper_bound() {
-    // More than 30 devices within a rebuild of an hour, each with 1e-12: no number is so small.
+    // More than 30 failures during a rebuild of an hour, each with a probability of 1e-12: smaller than any double.
     let safe = with(repaired(raid(10, 40, 1), Some(1.0), Some(1.0)), 1e12, 1.0);
     let seen = outcome(&safe, &forced(&[1.0], 2000, 1)).horizons[0].loss;
     assert!(seen.value.is_none_or(|loss| (0.0..1e-300).contains(&loss)), "{seen:?}");
@@ -108,7 +108,7 @@ fn underflowing_loss_probabilities_give_an_upper_bound() {
 
 #[test]
 fn rare_bad_batches_are_sampled() {
-    // Good devices last for ever and those of a bad batch for hours, so that the loss is as likely as the bad batch.
+    // Good devices do not fail and those of a bad batch fail within hours, so a loss is as likely as a bad batch.
     let mut enclosure = with(raid(4, 1, 0), 1e11, 1.0);
     enclosure.device.batches = Some(Batches { size: 5, share: 1e-7, mttf_h: 1.0 });
     let batch = outcome(&enclosure, &forced(&[100.0], 10_000, 1)).horizons[0].loss;
@@ -141,7 +141,7 @@ fn the_number_of_threads_is_limited() {
     }
 }
 
-/// The first field that is rejected.
+/// Returns the first rejected field.
 fn refused(enclosure: &Enclosure, experiment: &Experiment) -> String {
     let faults = simulate(enclosure, experiment, &mut |_| true).expect_err("this is refused");
     faults.into_iter().next().expect("something is wrong").location.path.to_string()
@@ -175,7 +175,7 @@ fn values_out_of_range_are_rejected_by_name() {
     assert_eq!(changed(&|e| e.device.batches = Some(batches)), "device.batches.size");
     let tips = Tips { count: 4, mttf_h: 1.0, spares: 0, tolerated: 4, remap_h: 0.0 };
     assert_eq!(changed(&|e| e.device.tips = Some(tips)), "device.tips.tolerated");
-    // All that is wrong is told, of both.
+    // All faults of both are reported.
     let (mut enclosure, experiment) = (raid(4, 1, 1), Experiment { confidence: 2.0, ..sound.clone() });
     (enclosure.device.mttf_h, enclosure.rebuild.at_once) = (0.0, 0);
     let faults = simulate(&enclosure, &experiment, &mut |_| true).expect_err("this is refused");
@@ -199,7 +199,7 @@ fn contradicting_options_are_rejected_by_name() {
     assert_eq!(outcome(&many, &sound).lifetimes, 1000);
 }
 
-/// The first error.
+/// Returns the first error.
 fn said(enclosure: &Enclosure, experiment: &Experiment) -> String {
     let faults = simulate(enclosure, experiment, &mut |_| true).expect_err("this is refused");
     faults.into_iter().next().expect("something is wrong").to_string()
@@ -211,7 +211,7 @@ fn too_many_lives_are_rejected_before_the_run() {
     let mut tipped = raid(19, 2, 2);
     tipped.device.tips = Some(tips);
     let times: Vec<f64> = (1..=977).map(f64::from).collect();
-    // Devices; devices and times; devices, each with the 60 tips that it can lose.
+    // Limits: devices; devices and times; devices with 60 tolerated tip failures each.
     let year = [YEAR_H];
     let cases =
         [(raid(19, 2, 2), &year[..], 24_u64), (raid(19, 2, 2), &times[..], 1000), (tipped, &year[..], 23 * 61 + 1)];
@@ -237,7 +237,7 @@ fn too_many_lives_are_rejected_before_the_run() {
 #[test]
 fn too_many_events_end_an_experiment() {
     let restless = with(repaired(raid(2, 1, 0), Some(1e-6), Some(1e-6)), 1.0, 1e-6);
-    // Device steps of a chunk of 1000 lives.
+    // Device steps in a chunk of 1000 lives.
     let share = (1_u64 << 40) / (1_u64 << 34).div_ceil(1000);
     for (experiment, remedy) in [
         (Experiment { to_loss: true, ..plain(&[], 1 << 34, 1) }, "rarer failures or no simulation to the loss"),

@@ -1,4 +1,4 @@
-//! Every kind of bad scenario has an error that names the file, the key, the value, and what is allowed.
+//! Errors of invalid scenarios name the file, the key, the value, and the allowed values.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use serde_json::{json, Value};
 use sledsim::scenario::{self, Notation};
 use sledsim_testing::scenarios::{catalog, poisson, resolve, resolve_in, try_run};
 
-/// A right document, changed.
+/// Returns a valid document after a change.
 fn changed(change: impl FnOnce(&mut Value)) -> String {
     let mut document = json!({"workload": poisson(10.0), "system": {"device": {"name": "g2"}}, "run": {}});
     change(&mut document);
@@ -20,7 +20,7 @@ fn assert_parts(error: &str, parts: &[&str]) {
 }
 
 #[test]
-fn unknown_keys_name_the_nearest() {
+fn unknown_keys_suggest_the_nearest() {
     let cases: [(&str, &[&str]); 6] = [
         ("/sede", &["unknown key sede: did you mean \"seed\"?"]),
         ("/run/request", &["unknown key run.request: did you mean \"requests\"?"]),
@@ -38,7 +38,7 @@ fn unknown_keys_name_the_nearest() {
 }
 
 #[test]
-fn unknown_names_name_the_nearest() {
+fn unknown_names_suggest_the_nearest() {
     let scheduler = changed(|document| document["system"]["scheduler"] = json!("sptff"));
     assert_parts(
         &scheduler,
@@ -77,7 +77,7 @@ fn unknown_names_name_the_nearest() {
 }
 
 #[test]
-fn values_of_the_wrong_type_say_what_is_expected() {
+fn errors_for_wrong_types_name_the_expected_type() {
     let cases = [
         ("/seed", json!("x"), "seed = \"x\""),
         ("/title", json!(5), "title = 5 is of the wrong type: expected a string"),
@@ -127,7 +127,7 @@ fn units_must_fit_their_key() {
 }
 
 #[test]
-fn missing_keys_say_what_they_are_for() {
+fn missing_keys_are_described() {
     let cases: [(&str, &str); 4] = [
         ("/workload", "workload is missing: The requests."),
         ("/system", "system is missing"),
@@ -146,7 +146,7 @@ fn missing_keys_say_what_they_are_for() {
 }
 
 #[test]
-fn values_that_do_not_fit_each_other_are_named() {
+fn contradicting_values_are_both_named() {
     let device = |values: Value| {
         changed(|document| {
             document["system"]["device"].as_object_mut().unwrap().extend(values.as_object().unwrap().clone())
@@ -194,7 +194,7 @@ fn values_that_do_not_fit_each_other_are_named() {
 }
 
 #[test]
-fn text_that_is_no_document_says_where() {
+fn syntax_errors_have_a_location() {
     let read = |text: &str, notation| {
         scenario::resolve(text, notation, "my.file", &[], &catalog(), Path::new(".")).expect_err(text).to_string()
     };
@@ -211,9 +211,9 @@ fn text_that_is_no_document_says_where() {
     assert_parts(&read("{\"seed\": 1, \"seed\": 2}", Notation::Json), &["my.file: ", "duplicate"]);
 }
 
-/// TOML and YAML can write what is no number; it is not the same as leaving the key out.
+/// TOML and YAML can contain NaN and infinity, which are not the same as a missing key.
 #[test]
-fn what_is_no_number_is_refused() {
+fn nan_and_infinity_are_rejected() {
     let rest = "[workload.arrival]\nkind = \"poisson\"\nrate_per_s = 1\n[system]\ndevice = \"g2\"\n[run]\n";
     for value in ["nan", "inf", "-inf"] {
         let text = format!("{rest}time_s = {value}");
@@ -226,7 +226,7 @@ fn what_is_no_number_is_refused() {
 }
 
 #[test]
-fn settings_are_checked_as_keys_are() {
+fn settings_are_checked_like_keys() {
     let document = json!({"workload": poisson(10.0), "system": {"device": "g2"}}).to_string();
     let set = |setting: &str| {
         scenario::resolve(&document, Notation::Json, "file", &[setting.to_owned()], &catalog(), Path::new("."))
@@ -248,7 +248,7 @@ fn settings_are_checked_as_keys_are() {
 }
 
 #[test]
-fn device_files_that_are_not_as_they_should_be_are_named() {
+fn invalid_device_files_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let error = |text: &str| {
         std::fs::write(folder.path().join("mine.toml"), text).unwrap();
@@ -275,7 +275,7 @@ fn device_files_that_are_not_as_they_should_be_are_named() {
 }
 
 #[test]
-fn a_value_of_a_device_file_is_told_from_one_of_the_scenario() {
+fn faults_in_device_files_and_in_the_scenario_have_different_locations() {
     let folder = tempfile::tempdir().unwrap();
     let constant = "mechanism = \"simpledisk-constant\"\n[values]\nblock_bytes = 512\naccess_ms = 1.0\n";
     std::fs::write(folder.path().join("mine.toml"), format!("{constant}capacity_blocks = -1\n")).unwrap();
@@ -292,7 +292,7 @@ fn a_value_of_a_device_file_is_told_from_one_of_the_scenario() {
 }
 
 #[test]
-fn bad_traces_stop_the_run_with_file_place_and_remedy() {
+fn errors_of_traces_name_file_line_and_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let error = |name: &str, text: Option<&str>| {
         if let Some(text) = text {

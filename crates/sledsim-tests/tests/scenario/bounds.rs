@@ -1,6 +1,6 @@
-//! Every number a scenario may hold, one by one: values just outside its range are errors that name key and bound.
+//! Every number of a scenario: values just outside its range are errors that name key and bound.
 //!
-//! The keys come from the schema, so a new one is tested without being listed here.
+//! The keys come from the schema, so a new key is tested without a change here.
 
 use std::collections::BTreeSet;
 
@@ -11,15 +11,15 @@ use sledsim::scenario::schema;
 use sledsim_testing::scenarios;
 use sledsim_testing::tiers::size;
 
-/// A number in a document that is right as far as each key for itself goes.
+/// A number in a document each of whose keys is valid by itself.
 struct Leaf {
     document: Value,
     /// JSON pointer to the number.
     pointer: String,
-    /// The path that messages use.
+    /// The path in messages.
     path: String,
     schema: Value,
-    /// Whether a list may stand there, too.
+    /// True if a list is also allowed.
     or_list: bool,
 }
 
@@ -28,7 +28,7 @@ struct Walk {
     leaves: Vec<Leaf>,
 }
 
-/// The schema of a system, which may hold others.
+/// The schema of a system, which may contain other systems.
 const SYSTEM: &str = "#/$defs/SystemSpec";
 
 impl Walk {
@@ -37,7 +37,7 @@ impl Walk {
         name.map_or(schema, |name| &self.definitions[name])
     }
 
-    /// The alternatives a value may choose from, null and fixed words left out where there is something else.
+    /// Returns the alternatives of a schema except null.
     fn alternatives(&self, schema: &Value) -> Vec<Value> {
         let schema = self.dereference(schema);
         let options = schema["oneOf"].as_array().or(schema["anyOf"].as_array());
@@ -46,7 +46,7 @@ impl Walk {
         real.map(|option| self.dereference(option).clone()).collect()
     }
 
-    /// The least that a schema accepts, looked at alone.
+    /// Returns a minimal value for a schema, regardless of other keys.
     fn least(&self, schema: &Value) -> Value {
         if schema["$ref"] == SYSTEM {
             return json!({"kind": "drive", "device": "g2"});
@@ -72,15 +72,15 @@ impl Walk {
         }
     }
 
-    /// A list as short as a schema accepts, but not empty.
+    /// Returns the shortest non-empty list that a schema accepts.
     fn least_list(&self, schema: &Value) -> Value {
         let count = schema["minItems"].as_u64().unwrap_or(1).max(1);
         (0..count).map(|_| self.least(&schema["items"])).collect()
     }
 
-    /// Collects the numbers below `schema`, which describes what `document` holds at `pointer`.
+    /// Collects the numbers of `schema`, which is the schema of the value at `pointer` in `document`.
     fn walk(&mut self, schema: &Value, document: &Value, pointer: &str, path: &str) {
-        // A component below another has the keys that it has at the top.
+        // Nested components have the same keys as the top one.
         if schema["$ref"] == SYSTEM && path != "system" {
             return;
         }
@@ -145,7 +145,7 @@ fn leaves() -> Vec<Leaf> {
 }
 
 impl Leaf {
-    /// What is said when the number is `value`.
+    /// Returns the error if the number is `value`.
     fn error(&self, value: &Value) -> String {
         let mut document = self.document.clone();
         *document.pointer_mut(&self.pointer).unwrap() = value.clone();
@@ -163,12 +163,12 @@ impl Leaf {
         self.schema[key].as_f64()
     }
 
-    /// The most that it may be; what a word of 32 bits holds where nothing less is said.
+    /// Returns the maximum; without one in the schema, that of 32-bit integers if it is one.
     fn most(&self) -> Option<f64> {
         self.bound("maximum").or((self.schema["format"] == "uint32").then_some(f64::from(u32::MAX)))
     }
 
-    /// A number of this leaf's kind.
+    /// Returns the number as an integer or a float, as the schema requires.
     fn number(&self, value: f64) -> Value {
         if self.is_whole() {
             json!(value as i64)
@@ -186,7 +186,7 @@ impl Leaf {
 }
 
 #[test]
-fn the_walk_finds_the_keys() {
+fn leaves_include_nested_keys() {
     let leaves = leaves();
     let paths: BTreeSet<&str> = leaves.iter().map(|leaf| leaf.path.as_str()).collect();
     let some = [
@@ -221,7 +221,7 @@ fn the_walk_finds_the_keys() {
 }
 
 #[test]
-fn numbers_below_their_least_are_refused() {
+fn numbers_below_the_minimum_are_rejected() {
     for leaf in leaves() {
         if let Some(least) = leaf.bound("minimum") {
             let to = leaf.most();
@@ -236,7 +236,7 @@ fn numbers_below_their_least_are_refused() {
 }
 
 #[test]
-fn numbers_above_their_most_are_refused() {
+fn numbers_above_the_maximum_are_rejected() {
     for leaf in leaves() {
         if let Some(most) = leaf.most() {
             let allowed = match leaf.bound("minimum") {
@@ -253,7 +253,7 @@ fn numbers_above_their_most_are_refused() {
 }
 
 #[test]
-fn numbers_of_the_wrong_type_are_refused() {
+fn numbers_of_the_wrong_type_are_rejected() {
     for leaf in leaves() {
         for value in [json!(true), json!([1]), json!({"a": 1}), json!("plenty"), json!("3 parsecs")] {
             if leaf.or_list && value.is_array() {
@@ -270,10 +270,10 @@ fn numbers_of_the_wrong_type_are_refused() {
     }
 }
 
-/// At the ends of its range a number is either refused for not fitting the others, or the run goes through: nothing
-/// overflows.
+/// At the ends of its range, a number is either rejected because it contradicts others, or the run completes without an
+/// overflow.
 #[test]
-fn numbers_at_their_bounds_never_panic() {
+fn numbers_at_their_bounds_do_not_panic() {
     let runs = |leaf: &Leaf| -> usize {
         let ends = ["minimum", "maximum"].into_iter().filter_map(|key| leaf.bound(key));
         ends.filter(|&end| {

@@ -1,4 +1,4 @@
-//! A kind of component outside the simulator: its file, and one line in the list that a catalogue is given.
+//! A kind of component defined outside the simulator: a file, and one line in the list passed to the catalogue.
 
 use std::path::Path;
 
@@ -12,11 +12,11 @@ use sledsim::request::Request;
 use sledsim::scenario::{explain, resolve, Keep, Notation, Resolved};
 use sledsim_testing::scenarios::{catalog, poisson};
 
-/// Passes requests on to a child, of which it hides the last blocks.
+/// A component that passes requests to a child and hides its last blocks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ShortenSpec {
-    /// Blocks that it hides.
+    /// Number of hidden blocks.
     #[serde(default)]
     #[schemars(range(max = 1000))]
     hidden_blocks: u64,
@@ -74,7 +74,7 @@ fn resolved(system: &Value) -> Result<Resolved, Faults> {
 }
 
 #[test]
-fn a_kind_is_added_with_its_file_and_one_line() {
+fn a_kind_takes_one_file_and_one_line() {
     let system =
         json!({"kind": "concat", "members": [{"count": 2, "kind": "shorten", "hidden_blocks": 100, "long": "g2"}]});
     let resolved = resolved(&system).unwrap_or_else(|faults| panic!("{faults}"));
@@ -91,7 +91,7 @@ fn a_kind_is_added_with_its_file_and_one_line() {
 }
 
 #[test]
-fn its_keys_are_checked_as_those_of_other_kinds() {
+fn keys_of_an_added_kind_are_checked() {
     for (system, kind, path) in [
         (json!({"kind": "shorten", "hidden_blocks": 1001, "long": "g2"}), Kind::OutOfRange, "system.hidden_blocks"),
         (json!({"kind": "shorten", "hidden": 1, "long": "g2"}), Kind::UnknownKey, "system.hidden"),

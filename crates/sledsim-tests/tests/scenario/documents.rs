@@ -1,4 +1,4 @@
-//! One scenario in several notations, with settings, and resolved once and again.
+//! A scenario in several notations, with settings, and resolved repeatedly.
 
 use std::path::Path;
 
@@ -97,7 +97,7 @@ fn documents() -> Vec<Value> {
 }
 
 #[test]
-fn notations_mean_the_same() {
+fn notations_give_the_same_scenario() {
     let scenario = read(JSON, Notation::Json, &[]).unwrap();
     assert_eq!(read(TOML, Notation::Toml, &[]).as_ref(), Ok(&scenario));
     assert_eq!(read(YAML, Notation::Yaml, &[]).as_ref(), Ok(&scenario));
@@ -111,7 +111,7 @@ fn notations_mean_the_same() {
 }
 
 #[test]
-fn settings_reach_into_what_the_catalogue_has() {
+fn settings_change_catalogue_devices() {
     let text = "[workload.arrival]\nkind = \"closed\"\noutstanding = 1\n[system]\ndevice = \"superdisk\"\n";
     let disk = |settings: &[&str]| {
         let scenario = read(text, Notation::Toml, settings).unwrap_or_else(|error| panic!("{error}"));
@@ -134,7 +134,7 @@ fn settings_reach_into_what_the_catalogue_has() {
 }
 
 #[test]
-fn settings_mean_the_same_as_keys() {
+fn settings_equal_keys() {
     let scenario = read(JSON, Notation::Json, &[]).unwrap();
     let settings = ["seed=7", "device.overhead_ms=0.1 ms", "system.scheduler=sptf", "run.requests=10000"];
     let other =
@@ -158,7 +158,7 @@ fn a_resolved_scenario_resolves_to_itself_byte_for_byte() {
 }
 
 #[test]
-fn a_device_file_stands_beside_the_scenario() {
+fn device_files_are_relative_to_the_scenario() {
     let folder = tempfile::tempdir().unwrap();
     let g2 = std::fs::read_to_string(scenarios::catalog_folder().join("devices/g2.toml")).unwrap();
     std::fs::write(folder.path().join("mine.toml"), g2).unwrap();
@@ -167,12 +167,12 @@ fn a_device_file_stands_beside_the_scenario() {
     let mut as_g2 = serde_json::to_value(mine).unwrap();
     let path = std::path::absolute(folder.path().join("mine.toml")).unwrap();
     assert_eq!(as_g2["system"]["device"]["name"], path.to_str().unwrap());
-    // What it resolves to can be resolved again anywhere.
+    // The resolved document can be resolved again in any folder.
     assert_eq!(serde_json::to_value(resolved(&as_g2)).unwrap(), as_g2);
     as_g2["system"]["device"]["name"] = "g2".into();
     let g2 = json!({"workload": poisson(1.0), "system": {"device": "g2"}});
     assert_eq!(as_g2, serde_json::to_value(resolved(&g2)).unwrap());
-    assert!(resolve(&document).unwrap_err().contains("mine.toml"), "not relative to anywhere else");
+    assert!(resolve(&document).unwrap_err().contains("mine.toml"), "relative to the scenario only");
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn a_changed_catalog_file_is_read_again() {
 }
 
 #[test]
-fn limits_are_filled_in_where_a_generator_has_none() {
+fn generators_without_limits_get_defaults() {
     let requests =
         |run: Value| resolved(&json!({"workload": poisson(1.0), "system": {"device": "g2"}, "run": run})).run.requests;
     assert_eq!(requests(json!({})), Some(100_000));
@@ -247,7 +247,7 @@ fn limits_are_filled_in_where_a_generator_has_none() {
     assert_eq!(resolved(&trace).run.requests, None);
 }
 
-/// Whether a value is as a schema says; knows the words that the schema of scenarios uses.
+/// Returns true if a value matches a schema. Supports the keywords of the scenario schema.
 fn accepts(root: &Value, schema: &Value, value: &Value) -> bool {
     if let Some(name) = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix("#/$defs/")) {
         if !accepts(root, &root["$defs"][name], value) {
@@ -296,10 +296,10 @@ fn accepts(root: &Value, schema: &Value, value: &Value) -> bool {
 }
 
 #[test]
-fn the_schema_accepts_what_is_right_and_refuses_what_is_wrong() {
+fn the_schema_accepts_valid_and_rejects_invalid_documents() {
     let schema = user_schema();
     let ok = |value: &Value| accepts(&schema, &schema, value);
-    // The schema wants kinds to be named, as an editor that completes keys does.
+    // The schema requires the key `kind`, which editors need for completion.
     for document in documents() {
         let whole = serde_json::to_value(resolved(&document)).unwrap();
         assert!(ok(&whole), "{whole:#}");

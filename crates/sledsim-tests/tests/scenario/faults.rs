@@ -1,4 +1,4 @@
-//! What is wrong with a document, as data and as a sentence: for each kind of fault what a program sees and what two readers read.
+//! Faults of documents, as data for programs and as text for two kinds of readers.
 
 use std::path::Path as File;
 
@@ -18,7 +18,7 @@ fn faults(document: &Value, settings: &[&str]) -> Faults {
     found.expect_err(&document.to_string())
 }
 
-/// The only fault of a document that has one key changed.
+/// Returns the only fault of a document with one changed key.
 fn only(pointer: &str, value: Value) -> Fault {
     let mut document = document();
     let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
@@ -32,7 +32,7 @@ fn names(words: &[&str]) -> Option<Allowed> {
     Some(Allowed::Names(words.iter().map(|&word| word.to_owned()).collect()))
 }
 
-/// A document, with the kind, path, value and nearest name that its fault has.
+/// Documents with the kind, path, value and suggestion of their fault.
 type Case = (&'static str, Value, Kind, &'static str, Option<Value>, Option<&'static str>);
 
 fn cases() -> Vec<Case> {
@@ -100,7 +100,7 @@ fn cases() -> Vec<Case> {
 }
 
 #[test]
-fn each_kind_of_fault_is_told_as_data() {
+fn faults_have_kind_path_value_and_suggestion() {
     for (pointer, value, kind, path, found, suggestion) in cases() {
         let mut whole = document();
         whole["run"] = json!({});
@@ -128,7 +128,7 @@ fn each_kind_of_fault_is_told_as_data() {
 }
 
 #[test]
-fn what_is_allowed_is_bounds_or_words() {
+fn allowed_values_are_bounds_or_words() {
     let bits = only("/system/device", json!({"name": "g2", "bit_nm": 0}));
     let range = Range { least: Some(1.0), most: Some(10_000.0), unit: "nm".into(), ..Range::default() };
     assert_eq!(bits.allowed, Some(Allowed::Range(range)));
@@ -139,7 +139,7 @@ fn what_is_allowed_is_bounds_or_words() {
 }
 
 #[test]
-fn all_faults_of_a_document_are_told_at_once() {
+fn all_faults_of_a_document_are_reported() {
     let document = json!({
         "sead": 1,
         "workload": {"arrival": {"kind": "poisson", "rate_per_s": -1}, "read_fraction": 3},
@@ -165,7 +165,7 @@ fn all_faults_of_a_document_are_told_at_once() {
         ]
     );
     assert_eq!(found.to_string().lines().count(), paths.len());
-    // The same where it takes more than one key to see: each drive, the workload and the run.
+    // The same for faults that involve several keys: of each drive, the workload and the run.
     let mut document = document_that_contradicts_itself();
     let found = faults(&document, &[]);
     let paths: Vec<String> = found.iter().map(|fault| fault.location.path.to_string()).collect();
@@ -182,7 +182,7 @@ fn paths_of(document: &Value) -> Vec<String> {
 }
 
 #[test]
-fn what_takes_several_keys_is_told_beside_what_is_wrong_by_itself() {
+fn faults_of_several_keys_are_reported_with_those_of_single_keys() {
     let mut whole = document();
     whole["workload"]["arrival"]["rate_per_s"] = json!(-1);
     whole["run"] = json!({"requests": 5, "warmup_requests": 9});
@@ -192,7 +192,7 @@ fn what_takes_several_keys_is_told_beside_what_is_wrong_by_itself() {
         json!({"arrival": {"kind": "poisson", "rate_per_s": 1}, "range": {"start_fraction": 1, "end_fraction": 0}});
     whole["missing"] = json!(["bus time"]);
     assert_eq!(paths_of(&whole), ["run.requests", "workload.range.end_fraction", "missing"]);
-    // Each drive that is right by itself, and the device of one that is not.
+    // Faults of each valid drive, and the device of an invalid drive.
     let contradicts = json!({"name": "g2", "active_tips": 9000});
     whole = document();
     whole["system"] = json!({"kind": "concat", "members": [
@@ -209,22 +209,22 @@ fn what_takes_several_keys_is_told_beside_what_is_wrong_by_itself() {
         "3.bytes",
     ];
     let mut expected: Vec<String> = members.iter().map(|member| format!("system.members.{member}")).collect();
-    let mut told = paths_of(&whole);
+    let mut paths = paths_of(&whole);
     expected.sort();
-    told.sort();
-    assert_eq!(told, expected);
+    paths.sort();
+    assert_eq!(paths, expected);
 }
 
-/// What stands in something that is not known has not been looked at: it may be anything.
+/// The children of an unknown kind are not checked and may be invalid.
 #[test]
-fn what_stands_in_something_unknown_is_no_system_yet() {
+fn children_of_unknown_kinds_are_not_checked() {
     for device in [json!({"name": "g2", "sleds": 0}), json!({"name": "g2", "tips": -1}), json!("g22"), json!(7)] {
         for bytes in [json!(16_777_216), json!(-1), json!("a")] {
             let partition = json!({"kind": "partition", "child": {"device": device}, "bytes": bytes});
             let mut whole = document();
             whole["system"] = json!({"kind": "uniform", "members": [{"count": 3, "system": partition}]});
-            let told = paths_of(&whole);
-            assert!(told.contains(&"system.kind".to_owned()), "{told:?}");
+            let paths = paths_of(&whole);
+            assert!(paths.contains(&"system.kind".to_owned()), "{paths:?}");
             whole["system"] =
                 json!({"kind": "drive", "device": "g2", "child": {"kind": "concat", "members": [partition]}});
             assert!(paths_of(&whole).contains(&"system.child".to_owned()));
@@ -235,7 +235,7 @@ fn what_stands_in_something_unknown_is_no_system_yet() {
 }
 
 #[test]
-fn all_that_does_not_fit_in_a_system_is_told_at_once() {
+fn all_contradictions_in_a_system_are_reported() {
     let mut whole = document();
     let cache = json!({"kind": "ram-cache", "child": "g2", "bytes": 4096, "line_bytes": 4096,
         "flush": {"high_water": 0.2, "low_water": 0.5}, "read_ahead": {"kind": "sequential", "most_bytes": 512}});
@@ -259,7 +259,7 @@ fn all_that_does_not_fit_in_a_system_is_told_at_once() {
 }
 
 #[test]
-fn all_of_a_mix_and_of_hot_spots_is_told_at_once() {
+fn all_faults_of_mixes_and_hot_spots_are_reported() {
     let arrival = json!({"kind": "poisson", "rate_per_s": 1});
     let backwards = json!({"start_fraction": 0.5, "end_fraction": 0.2});
     let mut spot = backwards.clone();
@@ -292,7 +292,7 @@ fn document_that_contradicts_itself() -> Value {
 }
 
 #[test]
-fn readers_are_told_in_their_own_words() {
+fn messages_use_the_vocabulary_of_the_reader() {
     let fault = Fault::misfit("last_block", 9)
         .says(" is beyond ")
         .key_is("blocks", 4)
@@ -320,7 +320,7 @@ fn readers_are_told_in_their_own_words() {
     assert!(setting.text(&Options).starts_with("--set sead=1: unknown key sead: did you mean \"seed\"?"));
 }
 
-/// Documents with one wrong `bit_nm` each, which stands in a short form, and its path as it is written.
+/// Documents with a wrong `bit_nm` in a short form, and its path as written.
 const SHORT_FORMS: [(&str, Notation, &str); 10] = [
     (
         "[system]\nkind = 'concat'\n[[system.members]]\ncount = 3\n# c\n# c\ndevice = { name = 'g2', bit_nm = -1 }\n",
@@ -378,7 +378,7 @@ const SHORT_FORMS: [(&str, Notation, &str); 10] = [
 ];
 
 #[test]
-fn what_is_wrong_in_a_short_form_stands_where_it_is_written() {
+fn faults_in_short_forms_have_the_written_path() {
     for (text, notation, path) in SHORT_FORMS {
         let settings = ["workload.arrival={ kind = 'poisson', rate_per_s = 10 }".to_owned()];
         let read = |more: &[String]| {
@@ -389,7 +389,7 @@ fn what_is_wrong_in_a_short_form_stands_where_it_is_written() {
         let [fault] = &*found else { panic!("{found}\n{text}") };
         let line = text.lines().position(|line| line.contains("bit_nm")).map(|at| at as u64 + 1);
         assert_eq!((fault.location.path.to_string().as_str(), fault.location.line), (path, line), "{text}");
-        // What is told can be set, and what is set is told.
+        // The path of a fault can be used in a setting, and the fault then names the setting.
         let found = read(&[format!("{path}=-2")]).expect_err(text);
         assert_eq!(
             (found.len(), found[0].location.setting.clone()),
@@ -399,9 +399,9 @@ fn what_is_wrong_in_a_short_form_stands_where_it_is_written() {
     }
 }
 
-/// Whatever is wrong on a path that a setting has set, the last such setting is named, and no line.
+/// A fault of a value from a setting names the last setting of its path, and no line.
 #[test]
-fn what_a_setting_has_set_is_its_own() {
+fn faults_of_settings_name_the_setting() {
     let own = |settings: &[&str]| faults(&document(), settings)[0].clone();
     let fault = own(&["run.requests=7", "device.tips=-5"]);
     assert_eq!(
@@ -423,7 +423,7 @@ fn what_a_setting_has_set_is_its_own() {
 }
 
 #[test]
-fn a_notation_is_told_with_its_line() {
+fn syntax_errors_have_a_line() {
     let read = |text: &str, notation| {
         Fault::clone(&resolve(text, notation, "a", &[], &catalog(), File::new(".")).unwrap_err()[0])
     };
@@ -438,7 +438,7 @@ fn a_notation_is_told_with_its_line() {
 }
 
 #[test]
-fn a_device_file_is_told_apart_from_the_document_that_names_it() {
+fn faults_in_a_device_file_name_it_and_the_document_that_uses_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("own.toml");
     let text =
@@ -456,7 +456,7 @@ fn a_device_file_is_told_apart_from_the_document_that_names_it() {
 }
 
 #[test]
-fn a_device_file_tells_all_that_is_wrong_with_it() {
+fn all_faults_of_a_device_file_are_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("own.toml");
     let mut whole = document();

@@ -1,4 +1,4 @@
-//! What is bounded though no key says so: documents, members, requests, and runs that would never end.
+//! Limits without a key: sizes of documents, numbers of members and requests, and endless runs.
 
 use std::path::Path as File;
 
@@ -16,11 +16,11 @@ fn refused(text: &str, notation: Notation, settings: &[String]) -> Fault {
     found.err().unwrap_or_else(|| panic!("{} characters are taken", text.len()))[0].clone()
 }
 
-/// As deep as a thread's stack would not bear.
+/// Deeper than the stack of a thread allows.
 const DEEP: usize = 100_000;
 
 #[test]
-fn documents_nested_too_deep_are_refused_in_every_notation() {
+fn documents_nested_too_deep_are_rejected_in_every_notation() {
     for depth in [NESTING.most as usize + 1, 1_000, DEEP] {
         let list = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         let table = format!("{}1{}", "{\"a\": ".repeat(depth), "}".repeat(depth));
@@ -46,33 +46,33 @@ fn documents_nested_too_deep_are_refused_in_every_notation() {
 }
 
 #[test]
-fn brackets_in_texts_and_remarks_are_not_counted() {
+fn brackets_in_strings_and_comments_are_not_counted() {
     let open = "[".repeat(200);
     let cases = [
         (format!("{{\"title\": \"\\\"{open}\", }}"), Notation::Json),
         (format!("title = '{open}\\'\n# {open}\nseed = = 1\n"), Notation::Toml),
     ];
     for (text, notation) in cases {
-        let told = refused(&text, notation, &[]).to_string();
-        assert!(!told.contains("nested"), "{told}");
+        let message = refused(&text, notation, &[]).to_string();
+        assert!(!message.contains("nested"), "{message}");
     }
 }
 
 #[test]
-fn documents_that_are_too_large_are_refused() {
+fn too_large_documents_are_rejected() {
     let remark = format!("#{}", " ".repeat(DOCUMENT_BYTES.most as usize - 1));
     assert_ne!(refused(&remark, Notation::Toml, &[]).kind, Kind::Unreadable);
-    let told = refused(&format!("{remark} "), Notation::Toml, &[]).to_string();
-    assert_eq!(told, "deep: has more than the 16777216 bytes that a document may have");
-    // A file without an end is read no further.
+    let message = refused(&format!("{remark} "), Notation::Toml, &[]).to_string();
+    assert_eq!(message, "deep: has more than the 16777216 bytes that a document may have");
+    // Reading an endless file stops at the limit.
     let named = "[system]\ndevice = \"large.toml\"\n";
     let folder = tempfile::tempdir().expect("a folder");
     let large = folder.path().join("large.toml");
     let file = std::fs::File::create(&large).expect("a file");
     file.set_len(1 << 40).expect("a file of holes");
     let found = resolve(named, Notation::Toml, "s.toml", &[], &catalog(), folder.path());
-    let told = found.expect_err("the device is too large").to_string();
-    assert!(told.contains("large.toml: has more than the 16777216 bytes"), "{told}");
+    let message = found.expect_err("the device is too large").to_string();
+    assert!(message.contains("large.toml: has more than the 16777216 bytes"), "{message}");
     assert!(scenario::text_of(&large).is_err_and(|says| says.starts_with("has more than")));
 }
 
@@ -99,7 +99,7 @@ fn documents_as_deep_as_allowed_are_read() {
     for (text, notation) in
         [(format!("{{\"title\": {list}}}"), Notation::Json), (format!("title: {list}\n"), Notation::Yaml)]
     {
-        // A title is no list, but that is said of what has been read.
+        // A list is not a valid title, but the nesting is accepted.
         assert_ne!(refused(&text, notation, &[]).kind, Kind::Notation);
     }
 }
@@ -116,7 +116,7 @@ fn array(kind: &str, count: u64, keys: &Value) -> Value {
     system
 }
 
-/// A second member fails while the first is rebuilt: what single parity loses, requests lose, and the run goes on.
+/// A second member fails while the first is rebuilt: requests of lost blocks fail, and the run continues.
 #[test]
 fn a_second_loss_during_a_rebuild_fails_requests_and_ends() {
     for kind in ["raid4", "raid5", "mirror"] {
@@ -139,7 +139,7 @@ fn a_second_loss_during_a_rebuild_fails_requests_and_ends() {
 }
 
 #[test]
-fn no_latent_errors_are_none_whatever_their_sign() {
+fn zero_latent_errors_of_any_sign_are_none() {
     for kind in ["raid5", "raid6"] {
         let faulty = |latent_per_gb: f64| {
             let system = array(kind, 4, &json!({"faults": [{"member": 0, "latent_per_gb": latent_per_gb}]}));
@@ -151,7 +151,7 @@ fn no_latent_errors_are_none_whatever_their_sign() {
 }
 
 #[test]
-fn more_latent_errors_than_members_may_have_are_refused() {
+fn too_many_latent_errors_are_rejected() {
     let large = json!({"name": "simpledisk-constant", "capacity_blocks": 1_000_000_000_000_000_u64});
     let system = json!({
         "kind": "mirror", "members": [{"count": 2, "system": {"device": large}}],
@@ -167,7 +167,7 @@ fn more_latent_errors_than_members_may_have_are_refused() {
     assert!(fault.to_string().contains(&LATENT_ERRORS.most.to_string()), "{fault}");
 }
 
-/// Each of three members may have them, not all.
+/// The number is allowed for each of three members, but not for all together.
 #[test]
 fn latent_errors_are_counted_over_all_members() {
     let device = json!({"name": "simpledisk-constant", "capacity_blocks": 2_000_000});
@@ -187,10 +187,10 @@ fn latent_errors_are_counted_over_all_members() {
     );
 }
 
-/// A sled is a component with a queue of its own. What a member is like is looked at where its array's kind is missing, too, but
-/// only if there can be so many sleds.
+/// A sled is a component with its own queue. Members of an array without a kind are checked, too, but only if their
+/// number of sleds is allowed.
 #[test]
-fn drives_of_more_sleds_than_a_system_may_have_components_are_refused() {
+fn too_many_sleds_are_rejected() {
     let faults = |kind: Option<&str>, count: u32, sleds: u32| {
         let device = json!({"name": "g1-paper", "sleds": sleds});
         let drive = json!({"kind": "drive", "device": device, "scheduler": {"name": "asptf"}});
@@ -218,7 +218,7 @@ fn drives_of_more_sleds_than_a_system_may_have_components_are_refused() {
 
 /// Sizes of gigabytes on stripe units of 512 bytes.
 #[test]
-fn requests_of_too_many_parts_fail_and_the_run_goes_on() {
+fn requests_of_too_many_parts_fail_and_the_run_continues() {
     for kind in ["raid5", "raid6", "stripe"] {
         let system = array(kind, 4, &json!({"unit_bytes": 512}));
         let mut workload = poisson(10.0);
@@ -233,37 +233,41 @@ fn requests_of_too_many_parts_fail_and_the_run_goes_on() {
 }
 
 #[test]
-fn a_run_that_holds_too_many_parts_ends_with_a_word_on_it() {
+fn too_many_outstanding_parts_end_the_run_with_an_error() {
     let system = array("stripe", 4, &json!({"unit_bytes": 512}));
     let workload = json!({
         "arrival": {"kind": "closed", "outstanding": 40}, "size_bytes": {"kind": "fixed", "value": 100_000_000},
     });
-    let told = try_run(&json!({"workload": workload, "system": system})).expect_err("too many");
-    assert!(told.contains(&PARTS_UNDER_WAY.most.to_string()) && told.contains("at 0 s"), "{told}");
+    let message = try_run(&json!({"workload": workload, "system": system})).expect_err("too many");
+    assert!(message.contains(&PARTS_UNDER_WAY.most.to_string()) && message.contains("at 0 s"), "{message}");
 }
 
-/// A million requests in a millisecond, whole ones: the queue is what would grow.
+/// A million requests in a millisecond that are not split, so that the queue grows.
 #[test]
-fn a_drive_that_falls_far_behind_ends_with_a_word_on_it() {
+fn a_drive_with_a_too_long_queue_ends_the_run_with_an_error() {
     let arrival = json!({"kind": "constant", "rate_per_s": 1e9});
     let document = json!({"workload": {"arrival": arrival}, "system": {"device": "g2"}, "run": {"time_s": 10}});
     let mut scheduled = document.clone();
     scheduled["system"]["scheduler"] = "sptf".into();
     for document in [scheduled, document].into_iter().take(size(1, 2)) {
-        let told = try_run(&document).expect_err("too many");
-        assert!(told.contains(&PARTS_UNDER_WAY.most.to_string()) && told.contains("fallen far behind"), "{told}");
+        let message = try_run(&document).expect_err("too many");
+        assert!(
+            message.contains(&PARTS_UNDER_WAY.most.to_string()) && message.contains("fallen far behind"),
+            "{message}"
+        );
     }
 }
 
 #[test]
-fn a_log_of_too_many_rows_is_refused_before_the_run() {
+fn a_log_of_too_many_rows_is_rejected_before_the_run() {
     let document = json!({"workload": poisson(10.0), "system": "g2", "run": {"requests": LOG_ROWS.most + 1}});
-    let told = scenario::run(&resolved(&document), Vec::new(), true, &mut |_| true).expect_err("too many").to_string();
-    assert!(told.contains(&LOG_ROWS.most.to_string()), "{told}");
+    let message =
+        scenario::run(&resolved(&document), Vec::new(), true, &mut |_| true).expect_err("too many").to_string();
+    assert!(message.contains(&LOG_ROWS.most.to_string()), "{message}");
 }
 
 #[test]
-fn each_limit_has_a_name_of_its_own_and_says_what_it_counts() {
+fn limits_have_unique_names_and_units() {
     for (place, limit) in ALL.iter().enumerate() {
         assert!(limit.most > 0 && !limit.of.is_empty() && !limit.why.is_empty(), "{limit:?}");
         assert!(ALL[..place].iter().all(|other| other.name != limit.name), "{limit:?}");

@@ -1,4 +1,4 @@
-//! Scenarios: how they are written, completed and refused.
+//! Scenarios: notations, defaults and errors.
 
 mod bad_input;
 mod bounds;

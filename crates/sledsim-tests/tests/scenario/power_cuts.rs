@@ -1,5 +1,5 @@
-//! Power cuts that a scenario asks for: what was acknowledged as durable is there afterwards on every system that can keep its
-//! word, what can't is told, and nothing else about a run changes.
+//! Power cuts of scenarios: blocks acknowledged as durable survive on every system that guarantees it, losses of other
+//! systems are reported, and nothing else in a run changes.
 
 use serde_json::{json, Value};
 use sledsim::engine::random::Stream;
@@ -12,7 +12,7 @@ use sledsim_testing::scenarios::{resolve, resolved};
 /// Blocks of the systems under test.
 const BLOCKS: u64 = 72;
 
-/// A scenario of a few hundred overlapping requests of one to three blocks on a system that is written out.
+/// Returns a scenario of a few hundred overlapping requests of one to three blocks on a system given as JSON.
 fn scenario(system: &Value, seed: u64, cuts: &Value) -> Scenario {
     let size_bytes = json!({"kind": "uniform", "min": kinds::BLOCK, "max": 3 * kinds::BLOCK});
     let arrival = json!({"kind": "poisson", "rate_per_s": 3000.0});
@@ -34,8 +34,8 @@ fn bytes(report: &Report) -> String {
     serde_json::to_string(report).expect("a report")
 }
 
-/// A random kind over a random kind over drives. Arrays have journals, without which they promise nothing; caches are volatile
-/// or not.
+/// Returns a random kind over a random kind over drives. Arrays have journals, without which they guarantee nothing;
+/// caches are volatile or not.
 fn system(stream: &mut Stream) -> Value {
     let kinds = kinds::all();
     let [outer, inner] = [0; 2].map(|_| kinds[stream.below(kinds.len() as u64) as usize].clone());
@@ -65,7 +65,7 @@ fn settle(system: &mut Value, stream: &mut Stream) {
     }
 }
 
-/// Whether some cache in it may lose what it acknowledged.
+/// Returns true if a cache of the system may lose acknowledged writes.
 fn is_volatile(system: &Value) -> bool {
     match system {
         Value::Object(keys) => {
@@ -77,7 +77,7 @@ fn is_volatile(system: &Value) -> bool {
 }
 
 #[test]
-fn two_hundred_random_systems_lose_nothing_that_was_acknowledged_as_durable() {
+fn random_systems_lose_no_durable_write() {
     let mut stream = Stream::new(1, "systems under power cuts");
     let (mut cuts, mut under_way, mut written, mut lost, mut recovering) = (0, 0, 0, 0, 0);
     for seed in 0..200 {
@@ -113,7 +113,7 @@ fn two_hundred_random_systems_lose_nothing_that_was_acknowledged_as_durable() {
 }
 
 #[test]
-fn what_an_array_without_a_journal_loses_is_told() {
+fn losses_of_arrays_without_a_journal_are_reported() {
     let lost = |journal: &Value| {
         let losses = (0..40).map(|seed| {
             let mut system = kinds::over("raid5", BLOCKS, &kinds::drive);
@@ -125,11 +125,11 @@ fn what_an_array_without_a_journal_loses_is_told() {
         losses.sum::<u64>()
     };
     assert_eq!(lost(&json!({"size_bytes": 4096, "holds": "data", "access_us": 3.0})), 0);
-    assert!(lost(&Value::Null) > 0, "the write hole was not found");
+    assert!(lost(&Value::Null) > 0, "the write hole was not detected");
 }
 
 #[test]
-fn holding_the_bytes_of_blocks_changes_no_figure() {
+fn holding_block_contents_changes_no_figure() {
     let mut stream = Stream::new(2, "systems without power cuts");
     for seed in 0..20 {
         let system = system(&mut stream);
@@ -148,12 +148,12 @@ fn holding_the_bytes_of_blocks_changes_no_figure() {
 }
 
 #[test]
-fn the_service_after_a_cut_and_the_time_to_recover_are_told() {
-    // Six logs, each of which is read before anything is served again.
+fn recovery_time_and_first_service_after_a_cut_are_reported() {
+    // Six logs, all of which are read before the next service.
     let system = kinds::over("mwb", BLOCKS, &kinds::drive);
     let report = run(&scenario(&system, 3, &json!({"times_s": [0.05]})));
     let [cut] = report.power_cuts.as_slice() else { panic!("one cut: {:?}", report.power_cuts) };
-    // The device ends what it is doing first.
+    // The device first completes its current access.
     let recovery_s = cut.recovery_s.expect("it recovers");
     assert!(cut.at_s == 0.05 && (0.6e-3..=0.7e-3).contains(&recovery_s), "{cut:?}");
     assert!(cut.during_recovery.requests > 0 && cut.after.requests > 0, "{cut:?}");
@@ -163,7 +163,7 @@ fn the_service_after_a_cut_and_the_time_to_recover_are_told() {
 }
 
 #[test]
-fn random_cuts_need_a_run_of_known_length() {
+fn random_cuts_require_a_run_of_known_length() {
     let trace = json!({"kind": "trace", "path": "a.csv"});
     let cuts = |run: Value| resolve(&json!({"workload": trace, "system": "g2", "run": run})).err();
     let error = cuts(json!({"power_cuts": {"random": 2}})).expect("the length of the run is unknown");
@@ -174,12 +174,12 @@ fn random_cuts_need_a_run_of_known_length() {
     assert!(error.contains("run.power_cuts.times_s"), "{error}");
 }
 
-/// What is found of each cut takes a run of its own: who has said no waits for none of those that are left.
+/// The losses of each cut are found in a separate run. After an interruption, the remaining runs are skipped.
 #[test]
-fn who_interrupts_while_losses_are_found_is_not_asked_again() {
+fn keep_going_is_not_called_after_an_interruption_of_the_loss_search() {
     let scenario = scenario(&kinds::drive(BLOCKS), 1, &json!({"random": 20}));
     let keep = Keep::default();
-    // All of it has been taken once: what is asked then comes of looking for losses.
+    // Later calls of `keep_going`, after the last request was taken, come from the search for losses.
     let look = |patience: u32| {
         let mut asked = 0;
         let mut goes_on = |progress: Progress| {
@@ -197,15 +197,15 @@ fn who_interrupts_while_losses_are_found_is_not_asked_again() {
     assert!(cut_short.power_cuts.last().is_some_and(|cut| cut.written_blocks.is_none()));
 }
 
-/// An array that rebuilds reads 11 steps of so many rows before it writes anything.
+/// A rebuild reads 11 steps of `rows` rows each before its first write.
 #[test]
-fn what_is_under_way_has_a_limit() {
+fn outstanding_data_is_limited() {
     let run = |rows: u64, cuts: Value| {
         let system = json!({"kind": "raid6", "members": [{"count": 5, "device": "simpledisk-linear"}], "spares": 1,
             "unit_bytes": 1 << 20, "rebuild": {"outstanding": 11, "rows": rows},
             "faults": [{"member": 2, "fails_at_s": 0.0}]});
         let arrival = json!({"kind": "closed", "outstanding": 1});
-        // All members are needed, so that the one that has failed is missed at once.
+        // Requests use all members, so that the failure is detected at once.
         let workload =
             json!({"arrival": arrival, "size_bytes": {"kind": "fixed", "value": 4 << 20}, "read_fraction": 1.0});
         let run = json!({"time_s": 2e-3, "power_cuts": cuts});
@@ -218,6 +218,6 @@ fn what_is_under_way_has_a_limit() {
     let error = run(many, cuts).expect_err("it takes too much").to_string();
     let says = format!("more than {} bytes are under way at 0", DATA_UNDER_WAY.most);
     assert!(error.contains(&says), "{error}");
-    // Without cuts no data are held.
+    // Without cuts, runs hold no data.
     assert!(run(many, json!({})).is_ok());
 }

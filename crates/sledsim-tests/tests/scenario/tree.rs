@@ -1,7 +1,8 @@
-//! Systems that are trees of components: how scenarios write them, what is refused, and what runs report of each component.
+//! Systems that are trees of components: notation, errors, and reports of components.
 //!
-//! What proves it right: short forms resolve to the long ones, and what is resolved resolves to itself; a partition that begins
-//! at block 0, and volumes on one drive, serve every request as the drive alone does; reports of components add up to the whole.
+//! Properties: short forms resolve to long forms, and resolved documents to themselves; a partition that starts at
+//! block 0 and volumes on one drive serve every request as the drive alone does; reports of components add up to that
+//! of the system.
 
 use std::path::Path;
 
@@ -18,7 +19,7 @@ fn document(system: Value) -> Value {
     json!({"workload": poisson(300.0), "system": system, "run": {"requests": 600}})
 }
 
-/// The system of a document as it is resolved.
+/// Returns the resolved system of a document.
 fn tree(document: &Value) -> Value {
     serde_json::to_value(resolved(document).system).expect("a table")
 }
@@ -49,7 +50,7 @@ fn short_forms_resolve_to_the_long_ones() {
     let once = resolved(&short);
     assert_eq!(resolved(&serde_json::to_value(&once).expect("a table")), once);
     assert_eq!(tree(&document(json!("g2"))), tree(&document(json!({"device": "g2"}))));
-    // A component that is another one's name alone is that one.
+    // A component that is only a name refers to the named component.
     short["components"]["alias"] = json!("front");
     short["system"]["members"][1] = json!("alias");
     assert_eq!(resolved(&short), once);
@@ -77,7 +78,7 @@ fn settings_reach_every_component() {
 }
 
 #[test]
-fn a_drive_alone_resolves_and_reports_as_ever() {
+fn a_single_drive_resolves_and_reports() {
     let scenario = resolved(&document(json!({"device": "g2"})));
     let keys: Vec<String> = serde_json::to_value(&scenario.system)
         .expect("a table")
@@ -104,7 +105,7 @@ fn a_drive_alone_resolves_and_reports_as_ever() {
 }
 
 #[test]
-fn what_does_not_fit_together_is_refused_with_both_sides() {
+fn contradictions_name_both_keys() {
     let partition = |child: Value| json!({"kind": "partition", "child": child, "bytes": "1 MiB"});
     let volumes = |members: Value| json!({"kind": "volumes", "members": members});
     let coarse = json!({"device": {"name": "simpledisk-constant", "block_bytes": 4096}});
@@ -137,7 +138,7 @@ fn what_does_not_fit_together_is_refused_with_both_sides() {
 }
 
 #[test]
-fn named_components_have_one_place_each() {
+fn named_components_are_used_once() {
     let named = |system: Value, components: Value| {
         let mut document = document(system);
         document["components"] = components;
@@ -149,7 +150,7 @@ fn named_components_have_one_place_each() {
         cycle.contains("components.b has components.a below it, which it is itself a part of (a -> b -> a)"),
         "{cycle}"
     );
-    // Nobody uses these, which is not what is wrong with them.
+    // These components are unused, but that is not their fault under test.
     let cycle = named(json!("g2"), json!({"a": over("a")}));
     assert!(cycle.contains("components.a has components.a below it"), "{cycle}");
     let twice = named(json!({"kind": "volumes", "members": ["a", over("a")]}), json!({"a": "g2"}));
@@ -163,7 +164,7 @@ fn named_components_have_one_place_each() {
 }
 
 #[test]
-fn a_device_file_is_named_where_it_is_wrong() {
+fn faults_in_device_files_name_the_file() {
     let folder = std::env::temp_dir().join(format!("sledsim-tree-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
     let file = folder.join("own.toml");
@@ -175,18 +176,18 @@ fn a_device_file_is_named_where_it_is_wrong() {
     let system = json!({"kind": "volumes", "members": ["g2", {"device": file.to_string_lossy()}]});
     let error = error_of(&document(system));
     std::fs::remove_dir_all(&folder).expect("a folder");
-    for told in [
+    for expected in [
         "line 3: unknown key values.blocks",
         "line 5: unknown key values.service_ms",
         "values.access_ms is missing",
         "(used by ",
     ] {
-        assert!(error.contains(told), "{error}");
+        assert!(error.contains(expected), "{error}");
     }
     assert!(!error.contains("known: mechanism"), "keys of the table around the values: {error}");
 }
 
-/// Response and phases of each request.
+/// Returns response and phases of each request.
 fn log_of(system: Value) -> Vec<(u64, u64, u64, u64)> {
     let output = scenarios::run(&resolved(&document(system)));
     let log = output.recorder.log().expect("a log");
@@ -197,7 +198,7 @@ fn log_of(system: Value) -> Vec<(u64, u64, u64, u64)> {
 }
 
 #[test]
-fn what_passes_requests_on_adds_no_time() {
+fn partitions_and_volumes_add_no_time() {
     let drive = json!({"device": "simpledisk-constant", "scheduler": "fcfs"});
     let whole = tree(&document(drive.clone()));
     let blocks = explain(&resolved(&document(drive.clone())).system).expect("a tree").capacity_blocks;
@@ -210,7 +211,7 @@ fn what_passes_requests_on_adds_no_time() {
 }
 
 #[test]
-fn components_report_what_they_did() {
+fn reports_of_components_add_up() {
     let system = json!({
         "kind": "volumes",
         "members": [{"device": "g2", "name": "first"}, {"device": "g2", "scheduler": "sptf"}],
@@ -224,10 +225,11 @@ fn components_report_what_they_did() {
     assert_eq!((root.path.as_str(), root.parent.as_deref(), root.kind.as_str()), ("system", None, "volumes"));
     assert_eq!((first.path.as_str(), first.parent.as_deref()), ("system.members[0]", Some("system")));
     assert_eq!((first.name.as_deref(), second.name.as_deref()), (Some("first"), Some("g2")));
-    // Nothing of it is cut: each goes to the member that its volume is on.
+    // No request is split: each goes to the member of its volume.
     let sent = [root, first, second].map(|component| component.requests);
     assert_eq!((sent[0], sent[1] + sent[2]), (600, 600 + root.counts[0].value as u64));
-    // Every request is in the path of its volume, in proportion to its size: 100, 200, 300 of 600 within 5 standard deviations.
+    // Requests are counted in the path of their volume, in proportion to its size: 100, 200, 300 of 600 within 5
+    // standard deviations.
     let names: Vec<&str> = root.paths.iter().map(|path| path.name.as_str()).collect();
     assert_eq!(names, ["a", "b", "c"]);
     assert_eq!(root.paths.iter().map(|path| path.requests).sum::<u64>(), 600);
@@ -248,7 +250,7 @@ fn components_report_what_they_did() {
     assert!((utilisation - report.utilisation.fraction).abs() < 1e-12);
     assert!(root.mechanisms.is_none());
 
-    // Of a disk without known powers there are no energies.
+    // A disk with unknown powers has no energy report.
     all["system"]["members"][1] = json!("atlas10k");
     let report = scenarios::run(&resolved(&all)).report;
     assert!(
@@ -256,7 +258,8 @@ fn components_report_what_they_did() {
     );
     assert_eq!(report.device.name, "volumes of g2 and atlas10k");
 
-    // By origin every request of this workload goes to volume 0, and most of the largest one's blocks are not in it.
+    // With routing by origin, every request of this workload goes to volume 0, which is smaller than the largest
+    // volume.
     all["system"] = system;
     all["system"]["by_origin"] = true.into();
     let report = scenarios::run(&resolved(&all)).report;
@@ -266,7 +269,7 @@ fn components_report_what_they_did() {
 }
 
 #[test]
-fn a_tree_is_explained_with_members_built_alike_together() {
+fn explanations_group_equal_members() {
     let system = json!({
         "kind": "volumes", "name": "shelf",
         "members": [{"count": 3, "device": "g2"}, {"kind": "partition", "child": "g3", "bytes": "1 MiB"}],
@@ -283,7 +286,7 @@ fn a_tree_is_explained_with_members_built_alike_together() {
 }
 
 #[test]
-fn an_explanation_says_where_writes_wait_and_what_power_cuts_and_failures_cost() {
+fn explanations_name_write_latency_and_losses_of_power_cuts_and_failures() {
     let notes = |system: Value| explain(&resolved(&document(system)).system).expect("a tree").notes.join("; ");
     let cache = |keys: Value| {
         let mut system = json!({"kind": "ram-cache", "child": "g2", "bytes": "3 MiB", "line_bytes": "64 KiB"});
@@ -296,7 +299,7 @@ fn an_explanation_says_where_writes_wait_and_what_power_cuts_and_failures_cost()
         notes(system)
     };
     assert_eq!(notes(json!("g2")), "writes wait for the medium here");
-    // All of its segments may hold writes.
+    // All segments may be dirty.
     let DeviceSpec::Disk(disk) = scenarios::device_spec("atlas10k") else { panic!("a disk") };
     let bytes = u64::from(disk.buffer_segments) * u64::from(disk.segment_blocks) * u64::from(disk.block_bytes);
     let buffer = notes(json!("atlas10k"));
@@ -325,9 +328,9 @@ fn an_explanation_says_where_writes_wait_and_what_power_cuts_and_failures_cost()
     assert!(mcd(true).contains("mems or 2 MiB of non-volatile buffer have them") && !mcd(false).contains("buffer"));
 }
 
-/// The one that would be there first, though it may fail one day.
+/// A mirror reads from the nearest member, even if members may fail later.
 #[test]
-fn a_mirror_asks_members_that_may_fail_how_near_they_are() {
+fn a_mirror_uses_positioning_times_of_members_that_may_fail() {
     let run = |faults: Value| {
         let system = json!({
             "kind": "mirror", "read": "nearest", "faults": faults, "members": [{"count": 2, "device": "g2"}],
@@ -337,7 +340,7 @@ fn a_mirror_asks_members_that_may_fail_how_near_they_are() {
     assert_eq!(run(json!([])), run(json!([{"member": 0, "fails_at_s": 1e6}, {"member": 1, "fails_at_s": 1e6}])));
 }
 
-/// A system of every kind that does more than pass requests on.
+/// Systems of every kind that does more than pass on requests.
 fn kept() -> Vec<(&'static str, Value)> {
     let disk = json!({"device": "atlas10k", "scheduler": "clook"});
     vec![
@@ -364,7 +367,7 @@ fn kept() -> Vec<(&'static str, Value)> {
 }
 
 #[test]
-fn every_kind_reports_a_way_for_each_request() {
+fn every_kind_counts_each_request_in_a_path() {
     for (kind, system) in kept() {
         let system = json!({"kind": "ram-cache", "bytes": "512 KiB", "write": "through", "child": system});
         let scenario = resolved(&document(system));
@@ -381,7 +384,7 @@ fn every_kind_reports_a_way_for_each_request() {
 }
 
 #[test]
-fn kinds_refuse_what_does_not_fit_them() {
+fn kinds_reject_contradicting_keys() {
     let coarse = json!({"device": {"name": "simpledisk-constant", "block_bytes": 4096}});
     for (system, problem) in [
         (json!({"kind": "ram-cache", "child": "g2", "bytes": "10 GB"}), "system.bytes = 10000000000: larger than the"),
@@ -448,7 +451,7 @@ fn kinds_refuse_what_does_not_fit_them() {
     }
 }
 
-/// Three volumes, the last of which begins before the others on its drive, over two drives and a partition.
+/// Three volumes over two drives and a partition; the last volume starts before the others on its drive.
 fn volumes() -> System {
     let mut system = System::default();
     let mut drive = || {
@@ -478,7 +481,7 @@ fn volumes() -> System {
 }
 
 #[test]
-fn what_is_read_through_volumes_is_what_was_written() {
+fn volumes_return_written_data() {
     let load = Load { span_blocks: 400, most_blocks: 60, writes: 0.5, gap_ns: 3_000_000, outstanding: 8 };
     let mut bed = TestBed::new(volumes(), 3);
     assert_eq!(bed.capacity_blocks(), 400);

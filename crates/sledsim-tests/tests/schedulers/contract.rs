@@ -19,7 +19,7 @@ enum Step {
     Push { lbn: u64, blocks: u32, after_ns: u64 },
     /// The next request is served.
     Pop,
-    /// One of the pending requests is taken, or one that is not pending.
+    /// A request is taken by id; sometimes one that is not pending.
     Take { which: usize },
 }
 
@@ -32,7 +32,8 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Small sleds, with coarse times and few places so that ties abound, slack bounds and lopsided seeks; some over a platter.
+/// Small sleds with coarse times and few positions, so that ties are common, with loose bounds and asymmetric seeks;
+/// some with a platter.
 fn any_sled() -> impl Strategy<Value = Sled> {
     let shape = (1_u32..40, 1_u32..5, 1_u32..4, any::<u32>(), any::<u32>());
     let times = (0_u64..1_000, 0_u64..900, prop_oneof![Just(1_u64), Just(100), Just(1_000)], 0_u64..1_500);
@@ -56,7 +57,7 @@ fn any_sled() -> impl Strategy<Value = Sled> {
             revolution_ns,
             mirrored,
             at: Location { cylinder: cylinder % cylinders, slot: slot % rows },
-            // Rounded so that a position in the middle between two cylinders happens: distances tie there.
+            // Rounded so that positions midway between two cylinders occur, where distances tie.
             offset: (offset * 2.0).round() / 2.0,
             ..Sled::mems()
         }
@@ -152,7 +153,7 @@ impl Exhaustive {
         it.request.lbn.abs_diff(self.head_lbn) as f64
     }
 
-    /// Returns the index of the request of lowest cost among those with a cost; the first of equals.
+    /// Returns the index of the request with the lowest cost, ignoring those without a cost. Ties go to the first.
     fn least(&self, cost: impl Fn(&Pending) -> Option<f64>) -> Option<usize> {
         let costs = self.pending.iter().enumerate().filter_map(|(i, it)| Some((i, cost(it)?)));
         costs.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(i, _)| i)
@@ -219,7 +220,7 @@ fn agree(spec: SchedulerSpec, mut sled: Sled, steps: &[Step]) -> Result<Vec<u64>
                 if let Some(&Pending { request, .. }) = reference.pending.get(which) {
                     reference.pending.remove(which);
                     prop_assert!(scheduler.take(&request, &sled));
-                    prop_assert!(!scheduler.take(&request, &sled), "it is gone");
+                    prop_assert!(!scheduler.take(&request, &sled), "it was already removed");
                 }
             }
         }
@@ -254,7 +255,7 @@ proptest! {
     }
 }
 
-/// Scattered requests of a sled: the same ones each time.
+/// Returns scattered requests, the same ones for each call.
 fn scattered(count: u64, sled: &Sled) -> Vec<Request> {
     (0..count).map(|id| read(id, 0, id * 2_654_435_761 % (sled.dimensions().capacity_blocks - 8), 8)).collect()
 }
@@ -344,7 +345,8 @@ fn take_removes_only_the_taken_request() {
     }
 }
 
-/// Dispatches that a request at the far end waits while two requests for each dispatch keep arriving near the start.
+/// Returns the number of dispatches for which a request at the far end waits while two requests per dispatch arrive
+/// near the start.
 fn wait_at_the_far_end(spec: SchedulerSpec) -> Option<u64> {
     let mut sled = Sled { at: Location::default(), ..Sled::mems() };
     let mut scheduler = build(&spec, &sled);
@@ -370,7 +372,7 @@ fn wait_at_the_far_end(spec: SchedulerSpec) -> Option<u64> {
 fn fair_policies_do_not_starve_and_greedy_ones_do() {
     let waits = wait_at_the_far_end;
     assert_eq!(waits(fcfs::POLICY.default), Some(1));
-    // A sweep serves each of the 500 LBNs near the start at most a few times before it leaves them.
+    // A sweep serves each of the 500 LBNs near the start at most a few times before it moves on.
     for spec in [look::POLICY.default, clook::POLICY.default, SchedulerSpec::Vscan(vscan::Spec { r: 1.0 })] {
         assert!(waits(spec).is_some_and(|it| it < 1_000), "{spec:?}");
     }
@@ -380,7 +382,7 @@ fn fair_policies_do_not_starve_and_greedy_ones_do() {
     }
 }
 
-/// Mean number of questions to the device per dispatch, with the queue kept at `pending` requests.
+/// Returns the mean number of positioning queries per dispatch with `pending` requests in the queue.
 fn questions(spec: SchedulerSpec, pending: u64) -> f64 {
     const DISPATCHES: u64 = 2_000;
     let mut sled = Sled::mems();
@@ -404,7 +406,7 @@ fn questions(spec: SchedulerSpec, pending: u64) -> f64 {
 
 #[test]
 fn long_queues_are_not_searched_exhaustively() {
-    // An exhaustive search asks 1,000 and 10,000 times. The limits are about twice what these queues take.
+    // An exhaustive search makes 1,000 and 10,000 queries. The limits are about twice the numbers of these queues.
     let limits = [
         (sptf::POLICY.default, [6.0, 10.0]),
         (SchedulerSpec::Zsptf(zsptf::Spec { zones: 25 }), [6.0, 10.0]),

@@ -1,4 +1,5 @@
-//! The policies that ask the device, on disks: they decide as an exhaustive search, so bounds by seek and by rotation hold.
+//! Policies that use positioning times, on disks: they decide as an exhaustive search, so the seek and rotation bounds
+//! are correct.
 
 use std::cell::Cell;
 
@@ -24,7 +25,7 @@ fn catalogue() -> Vec<DiskParameters> {
     disks.flat_map(|(_, disk)| [DiskParameters { actuators: 2, ..without_buffer(&disk) }, disk]).collect()
 }
 
-/// A scattered request: reads and writes mixed, some of them next to each other.
+/// Returns a random request: reads and writes, some of them adjacent.
 fn request(id: u64, random: &mut Stream, capacity: u64) -> Request {
     let blocks = 1 + random.below(16).min(capacity - 1);
     let span = if random.chance(0.3) { capacity / 50 + blocks } else { capacity };
@@ -60,7 +61,7 @@ fn decides(spec: &SchedulerSpec, parameters: &DiskParameters, pending: usize, de
         let (first, _) = costs.min_by(|a, b| a.1.total_cmp(&b.1)).expect("requests are pending");
         let (_, expected) = waiting.remove(first);
         assert_eq!(scheduler.pop(now, &device), Some(expected), "{spec:?} on {}", parameters.name);
-        // Every fifth dispatch the arm has stood idle for a while.
+        // Before every fifth dispatch, the drive is idle for a while.
         let idle_ns = if id % 5 == 0 { random.below(9_000_000) } else { 0 };
         now = device.serve(now, &expected).free + idle_ns;
     }
@@ -101,7 +102,7 @@ proptest! {
     }
 }
 
-/// A disk that counts how often it is asked for a positioning time, and says what turns or keeps it to itself.
+/// A disk that counts positioning queries and may hide its rotation.
 #[derive(Clone)]
 struct Counted {
     disk: DiskDevice,
@@ -147,7 +148,7 @@ impl Mechanism for Counted {
     }
 }
 
-/// Mean number of requests that the device is asked about for a dispatch, with the queue kept at `pending` scattered reads.
+/// Returns the mean number of positioning queries per dispatch with `pending` random reads in the queue.
 fn asked(spec: &SchedulerSpec, name: &str, pending: u64, turns: bool) -> f64 {
     const DISPATCHES: u64 = 2_000;
     let (_, parameters) = scenarios::disk_devices().into_iter().find(|(it, _)| it == name).expect("in the catalogue");
@@ -175,7 +176,7 @@ fn read() -> Request {
 
 #[test]
 fn few_positioning_times_of_a_long_queue_are_computed() {
-    // An exhaustive search asks about all of them. The limits are about twice what these queues take.
+    // An exhaustive search makes a query for each request. The limits are about twice the numbers of these queues.
     for (spec, limits) in [
         (sptf::POLICY.default, [6.0, 7.0, 8.0]),
         (SchedulerSpec::Asptf(asptf::Spec { weight: 0.006 }), [30.0, 60.0, 30.0]),

@@ -1,4 +1,5 @@
-//! The policies that ask the device, on MEMS devices: they decide as an exhaustive search, so the device's bounds hold.
+//! Policies that use positioning times, on MEMS devices: they decide as an exhaustive search, so the device's bounds
+//! are correct.
 
 use serde_json::json;
 use sledsim::devices::mems::{MemsDevice, MemsParameters, SeekModel};
@@ -43,7 +44,7 @@ fn decides_as(spec: SchedulerSpec, mut device: MemsDevice, cost: impl Fn(&MemsDe
         let (first, _) = costs.min_by(|a, b| a.1.total_cmp(&b.1)).expect("requests are pending");
         let (_, expected) = pending.remove(first);
         assert_eq!(scheduler.pop(now, &device), Some(expected), "{spec:?}, dispatch {}", i - 300);
-        // Every fifth dispatch the sled has stood idle for a while.
+        // Before every fifth dispatch, the sled is idle for a while.
         now = device.serve(now, &expected).free + if i % 5 == 0 { 37_000 } else { 0 };
     }
 }

@@ -1,4 +1,4 @@
-//! Each policy on sequences worked out by hand.
+//! Each policy on sequences calculated by hand.
 
 use sledsim::devices::{Location, Mechanism};
 use sledsim::schedulers::{
@@ -9,8 +9,8 @@ use sledsim_testing::sled::{read, Sled};
 
 /// Ten cylinders of four rows of ten blocks.
 ///
-/// X: nothing within the cylinder, else 1000 ns plus 1000 ns times the square root of the cylinders crossed; Y: 400 ns
-/// a row.
+/// A seek along X takes 0 within a cylinder, otherwise 1000 ns plus 1000 ns times the square root of the distance in
+/// cylinders; along Y, 400 ns per row.
 fn small_sled(at: Location) -> Sled {
     Sled {
         cylinders: 10,
@@ -32,7 +32,7 @@ const fn lbn(cylinder: u64, row: u64) -> u64 {
     cylinder * 40 + row * 10
 }
 
-/// Drains `scheduler`, serving each request on the sled; gives the LBNs in the order of service.
+/// Serves all requests of `scheduler` on the sled. Returns the LBNs in the order of service.
 fn drain(scheduler: &mut dyn Scheduler, sled: &mut Sled, mut now: Time) -> Vec<u64> {
     let mut order = Vec::new();
     while let Some(request) = scheduler.pop(now, sled) {
@@ -60,7 +60,7 @@ fn origin() -> Sled {
     small_sled(Location::default())
 }
 
-/// Serves LBN 199 first, so that the head stands at 200; then `lbns` arrive.
+/// Serves LBN 199 first, so that the head is at 200; then `lbns` arrive.
 fn order_from_200(spec: SchedulerSpec, lbns: &[u64]) -> Vec<u64> {
     let mut sled = origin();
     let mut scheduler = build(&spec, &sled);
@@ -98,7 +98,7 @@ fn look_serves_a_request_at_the_head_in_either_direction() {
     let mut sled = origin();
     let mut look = build(&look::POLICY.default, &sled);
     push(look.as_mut(), &sled, 0, &[300, 100], 10);
-    // Up to 100 and 300, then 50 turns the sweep round; from 60, both 60 and 40 lie ahead on the way down.
+    // Up to 100 and 300, then 50 reverses the sweep; on the way down, both 60 and 40 are ahead.
     assert_eq!(drain(look.as_mut(), &mut sled, Time::ZERO), [100, 300]);
     look.push(Time::ZERO, read(2, 0, 50, 10), &sled);
     assert_eq!(look.pop(Time::ZERO, &sled).map(|it| it.lbn), Some(50));
@@ -142,8 +142,8 @@ fn vscan_adds_r_times_the_capacity_behind() {
     let first = |r, lbns: &[u64]| order_from_200(SchedulerSpec::Vscan(vscan::Spec { r }), lbns)[0];
     assert_eq!(first(0.0, &[250, 190]), 190);
     assert_eq!(first(0.09, &[250, 190]), 190);
-    assert_eq!(first(0.1, &[250, 190]), 250, "a tie goes to the older");
-    assert_eq!(first(0.1, &[190, 250]), 190, "a tie goes to the older");
+    assert_eq!(first(0.1, &[250, 190]), 250, "ties go to the older request");
+    assert_eq!(first(0.1, &[190, 250]), 190, "ties go to the older request");
     assert_eq!(first(0.11, &[190, 250]), 250);
     assert_eq!(first(1.0, &[0, 399]), 399);
 }
@@ -178,7 +178,7 @@ fn sptf_considers_both_dimensions() {
     let served = order(sptf::POLICY.default, &mut sled(), &[lbn(6, 0), lbn(5, 3), lbn(4, 1)]);
     assert_eq!(served, [lbn(5, 3), lbn(6, 0), lbn(4, 1)], "from (5, 3), both need 2000: the older goes first");
     let served = order(sptf::POLICY.default, &mut sled(), &[lbn(4, 1), lbn(6, 0), lbn(5, 3)]);
-    assert_eq!(served, [lbn(5, 3), lbn(4, 1), lbn(6, 0)], "and the other way round");
+    assert_eq!(served, [lbn(5, 3), lbn(4, 1), lbn(6, 0)], "in the other order of arrival");
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn asptf_weighs_waiting_against_positioning() {
     };
     assert_eq!(first(0.0), Some(lbn(0, 1)));
     assert_eq!(first(0.35), Some(lbn(0, 1)), "4000 - 3500 > 400");
-    assert_eq!(first(0.36), Some(lbn(9, 0)), "4000 - 3600 = 400, and the older wins");
+    assert_eq!(first(0.36), Some(lbn(9, 0)), "4000 - 3600 = 400, and the tie goes to the older request");
     assert_eq!(first(10.0), Some(lbn(9, 0)));
 }
 
@@ -222,7 +222,7 @@ fn sdf_uses_euclidean_distance() {
     for (id, (cylinder, row)) in (0..).zip(places) {
         sdf.push(Time::ZERO, read(id, 0, lbn(cylinder, row), 1), &sled);
     }
-    // The sled stays: the order is that of the distances from one place.
+    // The sled does not move, so requests are ordered by distance from one position.
     let served: Vec<_> = std::iter::from_fn(|| sdf.pop(Time::ZERO, &sled)).map(|it| it.lbn).collect();
     assert_eq!(served, [lbn(8, 1), lbn(5, 2), lbn(6, 2), lbn(1, 2), lbn(5, 3)]);
     sled.mirrored = true;
@@ -231,7 +231,7 @@ fn sdf_uses_euclidean_distance() {
 
 #[test]
 fn zsptf_finishes_a_zone_before_the_next() {
-    // Two zones: cylinders 0 to 4 and 5 to 9. The sled stands at (5, 0), but zone 0 comes first, nearest first.
+    // Two zones: cylinders 0 to 4 and 5 to 9. The sled is at (5, 0), but zone 0 is served first, nearest request first.
     let spec = SchedulerSpec::Zsptf(zsptf::Spec { zones: 2 });
     let mut sled = small_sled(Location { cylinder: 5, slot: 0 });
     let served = order(spec, &mut sled, &[lbn(5, 0), lbn(1, 0), lbn(9, 0), lbn(4, 0)]);
@@ -248,7 +248,7 @@ fn zsptf_is_cyclic_and_new_requests_join_the_current_zone() {
     push(zsptf.as_mut(), &sled, 0, 4);
     push(zsptf.as_mut(), &sled, 1, 8);
     assert_eq!(zsptf.pop(Time::ZERO, &sled).map(|it| it.id), Some(0), "zones 0 and 1 are empty and skipped");
-    // Zone 2 is current: a newcomer there goes before zone 4; one in zone 0 waits for the next round.
+    // Zone 2 is current: a new request there is served before zone 4; one in zone 0 waits for the next round.
     push(zsptf.as_mut(), &sled, 2, 0);
     push(zsptf.as_mut(), &sled, 3, 5);
     assert_eq!(drain(zsptf.as_mut(), &mut sled, Time::ZERO), [lbn(5, 0), lbn(8, 0), lbn(0, 0)]);

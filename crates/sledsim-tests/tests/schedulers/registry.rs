@@ -1,4 +1,4 @@
-//! The registry and the parameters as scenarios state them.
+//! The registry, and parameters in scenarios.
 
 use std::collections::BTreeSet;
 

@@ -1,12 +1,12 @@
-//! Samples of every distribution have the mean and variability it promises.
+//! Samples of every distribution have its mean and variance.
 
 use sledsim::engine::random::Stream;
 use sledsim::workloads::{Distribution, WeightedValue};
 
 const SAMPLES: usize = 1_000_000;
 
-/// One of each kind, with its variance; parameters for which the fourth moment, and so the error of the sample variance, is finite
-/// and modest.
+/// One distribution of each kind with its variance. The parameters have a small fourth moment, so that the error of the
+/// sample variance is small.
 fn distributions() -> Vec<(Distribution, f64)> {
     let points = [(1.0, 2.0), (10.0, 1.0), (40.0, 0.5)].map(|(value, weight)| WeightedValue { value, weight });
     let (mean, square): (f64, f64) = (32.0 / 3.5, 902.0 / 3.5);
@@ -54,7 +54,7 @@ fn mean_and_variance_are_reached() {
 
 #[test]
 fn quantiles_match_the_distribution_functions() {
-    // P(X <= x) of distributions that have it in closed form.
+    // P(X <= x) of distributions with a closed form.
     let cases = [
         (Distribution::Uniform { min: 2.0, max: 12.0 }, 4.0, 0.2),
         (Distribution::Exponential { mean: 2.0 }, 2.0, 1.0 - (-1.0_f64).exp()),
@@ -62,7 +62,7 @@ fn quantiles_match_the_distribution_functions() {
         (Distribution::Weibull { mean: 2.0, shape: 2.0 }, 2.0, 1.0 - (-std::f64::consts::FRAC_PI_4).exp()),
         // The median of a lognormal is its mean / sqrt(1 + scv).
         (Distribution::Lognormal { mean: 6.0, scv: 3.0 }, 3.0, 0.5),
-        // The lighter of the balanced branches: 0.5 (1 + sqrt(3/5)) of them, mean 4 / (1 + sqrt(3/5)).
+        // The branch of shorter values has probability 0.5 (1 + sqrt(3/5)) and mean 4 / (1 + sqrt(3/5)).
         (Distribution::Hyperexponential { mean: 4.0, scv: 4.0 }, 4.0, hyperexponential_at_mean(4.0)),
     ];
     for (distribution, x, probability) in cases {
@@ -75,7 +75,7 @@ fn quantiles_match_the_distribution_functions() {
     }
 }
 
-/// Probability of a value up to the mean, for balanced means.
+/// Returns the probability of a value up to the mean, for balanced means.
 fn hyperexponential_at_mean(scv: f64) -> f64 {
     let p = 0.5 * (1.0 + ((scv - 1.0) / (scv + 1.0)).sqrt());
     1.0 - p * (-2.0 * p).exp() - (1.0 - p) * (-2.0 * (1.0 - p)).exp()

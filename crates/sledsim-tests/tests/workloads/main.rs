@@ -7,6 +7,8 @@ mod stand_ins;
 mod statistics;
 mod synthetic_contract;
 mod text;
+mod traces_archives;
+mod traces_blktrace;
 mod traces_contract;
 mod traces_damage;
 mod workload_contract;

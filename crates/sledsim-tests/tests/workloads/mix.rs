@@ -1,4 +1,4 @@
-//! Several synthetic workloads at once, and the keys that their streams need: aligned regions, synchronous requests.
+//! Mixes of synthetic workloads, aligned regions and synchronous requests.
 
 use std::collections::VecDeque;
 
@@ -35,7 +35,7 @@ fn open_streams() -> Value {
     ])
 }
 
-/// Runs a workload against a server that takes [`SERVICE_NS`] for each request and serves any number side by side.
+/// Runs a workload against a server that takes [`SERVICE_NS`] for each request and serves any number concurrently.
 fn drain(workload: &mut dyn Workload, count: usize) -> Vec<Request> {
     let mut taken: Vec<Request> = Vec::new();
     let mut under_way: VecDeque<(Time, Request)> = VecDeque::new();
@@ -45,7 +45,7 @@ fn drain(workload: &mut dyn Workload, count: usize) -> Vec<Request> {
         let finished = under_way.front().map(|&(end, _)| end);
         match next {
             Next::At(time) if finished.is_none_or(|end| time < end) => {
-                assert!(time >= now, "time runs back");
+                assert!(time >= now, "time decreases");
                 now = time;
                 let request = workload.take();
                 assert_eq!((request.id, request.arrival), (taken.len() as u64, time));
@@ -65,14 +65,14 @@ fn drain(workload: &mut dyn Workload, count: usize) -> Vec<Request> {
     taken
 }
 
-/// The requests of one stream, without what their place among the others gives.
+/// Returns the requests of one stream with all ids set to 0.
 fn of_stream(requests: &[Request], origin: u32) -> Vec<Request> {
     let own = requests.iter().filter(|request| request.origin == origin);
     own.map(|request| Request { id: 0, ..*request }).collect()
 }
 
 #[test]
-fn a_mix_is_its_streams_in_the_order_of_their_arrivals() {
+fn a_mix_merges_its_streams_by_arrival() {
     let all = spec(open_streams());
     let requests = drain(&mut mix(&all, 1), 20_000);
     assert_eq!(requests, drain(&mut mix(&all, 1), 20_000), "the same seed gives the same requests");
@@ -89,12 +89,12 @@ fn a_mix_is_its_streams_in_the_order_of_their_arrivals() {
     for origin in [0, 1] {
         let (whole, part) = (of_stream(&requests, origin), of_stream(&without, origin));
         let count = whole.len().min(part.len());
-        assert_eq!(whole[..count], part[..count], "the other streams stay as they are");
+        assert_eq!(whole[..count], part[..count], "the other streams do not change");
     }
 }
 
 #[test]
-fn a_footprint_is_as_large_on_every_system() {
+fn a_footprint_has_the_same_size_on_every_system() {
     let with = |footprint_bytes: Value| -> MixSpec {
         let given = json!({"streams": open_streams(), "footprint_bytes": footprint_bytes});
         serde_json::from_value(given).expect("a mix")
@@ -104,12 +104,12 @@ fn a_footprint_is_as_large_on_every_system() {
     };
     let requests =
         |capacity_blocks: u64, spec: &MixSpec| drain(&mut on(capacity_blocks, BLOCK, spec).expect("it fits"), 5000);
-    // What is left of a block is left out.
+    // A partial block is dropped.
     let footprint = with(json!(40_000 * 512 + 511));
     let whole = requests(40_000, &with(Value::Null));
     assert_eq!([40_000, CAPACITY].map(|blocks| requests(blocks, &footprint)), [whole.clone(), whole.clone()]);
     assert!(whole.iter().map(Request::end_lbn).max() > Some(20_000));
-    assert_ne!(requests(CAPACITY, &with(Value::Null)), whole, "without one they are fractions of the system");
+    assert_ne!(requests(CAPACITY, &with(Value::Null)), whole, "without a footprint they are fractions of the system");
     let refused = |capacity_blocks, block_bytes| on(capacity_blocks, block_bytes, &footprint).expect_err("too small");
     let larger = ": the system has 20479488 B; give as much or less";
     assert_eq!(refused(39_999, 512), format!("footprint_bytes = 20480511{larger}"));
@@ -119,14 +119,14 @@ fn a_footprint_is_as_large_on_every_system() {
 }
 
 #[test]
-fn the_database_of_tpcc_is_that_of_the_papers_disk_on_every_device() {
+fn the_tpcc_database_has_the_same_size_on_every_device() {
     let resolved = scenarios::resolved(&json!({"workload": "tpcc-like", "system": {"device": "g2"}}));
     let WorkloadSpec::Mix(tpcc) = &resolved.workload else { panic!("tpcc-like has streams") };
     let requests = |blocks: u64| -> Vec<Request> {
         let mut running = Mix::new(tpcc, 1, blocks, BLOCK).expect("it fits");
         (0..20_000).map(|_| running.take()).collect()
     };
-    // An Atlas 10K, a tenth more than the database, and a disk of 100 GB.
+    // An Atlas 10K, a disk a tenth larger than the database, and a disk of 100 GB.
     let [atlas, small, large] = [17_938_986, 2_170_000, 200_000_000].map(requests);
     assert_eq!(small, atlas);
     assert_eq!(large, atlas);
@@ -137,7 +137,7 @@ fn the_database_of_tpcc_is_that_of_the_papers_disk_on_every_device() {
 }
 
 #[test]
-fn a_users_think_time_begins_with_a_completion_of_its_own_stream() {
+fn think_times_start_at_completions_of_the_same_stream() {
     let all = spec(json!([
         {"arrival": {"kind": "poisson", "rate_per_s": 3000.0}},
         {"arrival": {"kind": "closed", "outstanding": 1, "think_ms": {"kind": "fixed", "value": 1.0}}},
@@ -152,28 +152,28 @@ fn a_users_think_time_begins_with_a_completion_of_its_own_stream() {
     assert!(arrivals_ns.iter().enumerate().all(|(k, &at_ns)| at_ns == k as u64 * period_ns));
     let pairs: Vec<u64> = of_stream(&requests, 2).iter().map(|request| request.arrival.ns()).collect();
     assert!(pairs.iter().enumerate().all(|(k, &at_ns)| at_ns == (k / 2) as u64 * SERVICE_NS));
-    // With users alone everybody may be waiting at once.
+    // If all streams are closed, all users may be waiting at once.
     let mut users = mix(&spec(json!([{"arrival": {"kind": "closed", "outstanding": 1}}])), 3);
     users.take();
     assert_eq!(users.peek().expect("a generator can't fail"), Next::Waiting);
 }
 
 #[test]
-fn both_factors_on_time_count() {
+fn time_scales_of_mix_and_stream_multiply() {
     let mut slow = spec(open_streams());
     let plain = drain(&mut mix(&slow, 1), 3000);
     slow.time_scale = 3.0;
     slow.streams.iter_mut().for_each(|stream| stream.time_scale = 2.0);
     let scaled = drain(&mut mix(&slow, 1), 3000);
     for (one, six) in plain.iter().zip(&scaled) {
-        // Each arrival is cut to a whole nanosecond.
+        // Each arrival is rounded down to a nanosecond.
         assert!(six.arrival.ns().abs_diff(6 * one.arrival.ns()) <= 6, "{one:?} {six:?}");
         assert_eq!((one.origin, one.lbn), (six.origin, six.lbn));
     }
 }
 
 #[test]
-fn mixes_that_make_no_sense_are_refused() {
+fn invalid_mixes_are_rejected() {
     let poisson = json!({"arrival": {"kind": "poisson", "rate_per_s": 1.0}});
     let refusal = |streams: Value| {
         let document = json!({"workload": {"streams": streams}, "system": {"device": "g2"}});
@@ -201,12 +201,12 @@ fn mixes_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn a_mix_runs_and_its_resolved_scenario_is_the_same_again() {
+fn a_resolved_mix_gives_the_same_run() {
     let document = json!({"workload": {"streams": open_streams(), "time_scale": 2.0}, "system": {"device": "g2"}});
     let resolved = scenarios::resolved(&document);
     let WorkloadSpec::Mix(mix) = &resolved.workload else { panic!("streams make a mix") };
     assert_eq!((mix.streams.len(), mix.time_scale, resolved.workload.stand_in()), (3, 2.0, None));
-    assert_eq!(resolved.run.requests, Some(100_000), "it has no end of its own");
+    assert_eq!(resolved.run.requests, Some(100_000), "no limit in the scenario");
     assert_eq!(scenarios::resolved(&serde_json::to_value(&resolved).expect("plain data")), resolved);
     let setting = json!({"workload": {"name": "cello-like", "time_scale": 0.5}, "system": {"device": "atlas10k"},
         "run": {"requests": 1000}});
@@ -230,7 +230,7 @@ fn synthetic(spec: Value) -> Vec<Request> {
 }
 
 #[test]
-fn aligned_regions_and_spots_are_the_unaligned_ones_rounded_down() {
+fn aligned_regions_and_spots_are_rounded_down() {
     let spots = json!([{"start_fraction": 0.1, "end_fraction": 0.2, "probability": 0.8}]);
     let kinds = [
         json!({"kind": "zipf", "exponent": 1.0, "regions": 500, "shuffle": true}),
@@ -259,7 +259,7 @@ fn aligned_regions_and_spots_are_the_unaligned_ones_rounded_down() {
 }
 
 #[test]
-fn a_share_of_the_requests_is_synchronous_and_nothing_else_changes() {
+fn the_synchronous_share_changes_nothing_else() {
     let requests = |fraction: f64| {
         synthetic(json!({"arrival": {"kind": "poisson", "rate_per_s": 100.0}, "synchronous_fraction": fraction,
             "metadata": {"share": 0.5}}))

@@ -1,4 +1,4 @@
-//! What generators and replays say of the bytes that their requests need.
+//! Needed bytes of generated and replayed requests.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use sledsim_testing::scenarios;
 const BLOCK: u32 = 512;
 const CAPACITY_BLOCKS: u64 = 100_000;
 
-/// `count` requests of a generator of 8 KB requests, half of them reads, with these keys besides.
+/// Returns `count` requests of a generator of 8 KB requests, half of them reads, with additional keys.
 fn generated(count: usize, keys: &Value) -> Vec<Request> {
     let mut spec = json!({"arrival": {"kind": "poisson", "rate_per_s": 100.0}, "read_fraction": 0.5,
         "size_bytes": {"kind": "fixed", "value": 8192.0}});
@@ -26,20 +26,20 @@ fn generated(count: usize, keys: &Value) -> Vec<Request> {
     (0..count).map(|_| workload.take()).collect()
 }
 
-/// First needed byte and number of needed bytes.
+/// Returns the first needed byte and the number of needed bytes.
 fn needs(request: &Request, block_bytes: u32) -> (u64, u64) {
     let needed = request.needed(block_bytes);
     let first = (needed.lbn - request.lbn) * u64::from(block_bytes) + u64::from(needed.front_bytes);
     (first, needed.bytes(block_bytes))
 }
 
-/// The same requests as without the options that say what is needed.
+/// Returns the requests without padding and flags.
 fn plain(requests: &[Request]) -> Vec<Request> {
     requests.iter().map(|&request| Request { padding: Padding::NONE, flags: Flags::NONE, ..request }).collect()
 }
 
-/// Asserts that equally likely outcomes are as frequent as one another: chi-square below its mean plus four standard
-/// deviations, which a correct generator exceeds once in some thousand.
+/// Asserts that outcomes are equally frequent: chi-square is below its mean plus four standard deviations, which a
+/// correct generator exceeds about once in a thousand.
 #[track_caller]
 fn assert_uniform(counts: &[u32]) {
     let expected = f64::from(counts.iter().sum::<u32>()) / counts.len() as f64;
@@ -51,7 +51,7 @@ fn assert_uniform(counts: &[u32]) {
 }
 
 #[test]
-fn last_blocks_need_1_to_64_parts_alike() {
+fn needed_parts_of_last_blocks_are_uniform() {
     let requests = generated(64_000, &json!({"last_block": "uniform"}));
     let mut counts = [0_u32; 64];
     for request in &requests {
@@ -61,7 +61,7 @@ fn last_blocks_need_1_to_64_parts_alike() {
         counts[(last / 8 - 1) as usize] += 1;
     }
     assert_uniform(&counts);
-    // One draw does not follow from the one before.
+    // Successive draws are independent.
     let mut pairs = [0_u32; 16];
     for pair in requests.windows(2) {
         let quarter = |request: &Request| ((needs(request, BLOCK).1 - 15 * 512 - 8) / 128) as usize;
@@ -70,7 +70,7 @@ fn last_blocks_need_1_to_64_parts_alike() {
     assert_uniform(&pairs);
 }
 
-/// Of what a request asks for in its last block the parts are rounded up to bytes, at least one.
+/// The needed part of a last block is rounded up to bytes and is at least one byte.
 #[test]
 fn parts_of_a_last_block_end_with_a_byte() {
     let keys = json!({"last_block": "uniform", "size_bytes": {"kind": "fixed", "value": 1000.0}});
@@ -80,13 +80,13 @@ fn parts_of_a_last_block_end_with_a_byte() {
         assert_eq!((first, request.blocks), (0, 2));
         seen.insert(bytes - 512);
     }
-    // 1000 bytes reach 488 bytes into the second block.
+    // 1000 bytes end 488 bytes into the second block.
     let expected = (1..=64_u64).map(|k| (488 * k).div_ceil(64)).collect();
     assert_eq!(seen, expected);
 }
 
 #[test]
-fn sizes_in_bytes_are_what_is_needed() {
+fn sizes_in_bytes_set_the_needed_bytes() {
     for (bytes, needed) in [(0.0, 1), (100.0, 100), (512.0, 512), (700.5, 701), (1e15, CAPACITY_BLOCKS * 512)] {
         let request = generated(1, &json!({"size_bytes": {"kind": "fixed", "value": bytes}}))[0];
         assert_eq!(needs(&request, BLOCK), (0, needed));
@@ -94,7 +94,7 @@ fn sizes_in_bytes_are_what_is_needed() {
 }
 
 #[test]
-fn metadata_has_its_share_and_lies_anywhere_in_a_request() {
+fn metadata_has_its_share_and_random_offsets() {
     let count = 100_000;
     let requests = generated(count, &json!({"metadata": {"share": 0.72}, "last_block": "uniform"}));
     let mut inodes = [[0_u32; 64]; 2];
@@ -107,7 +107,7 @@ fn metadata_has_its_share_and_lies_anywhere_in_a_request() {
         }
         metadata += 1;
         assert_eq!(bytes, if request.op == Op::Read { 128 } else { 66 });
-        assert_eq!(first % 128, 0, "an update begins where its inode does");
+        assert_eq!(first % 128, 0, "an update starts at the start of its inode");
         inodes[usize::from(request.op == Op::Read)][(first / 128) as usize] += 1;
     }
     // Four standard deviations of a binomial count.
@@ -117,7 +117,7 @@ fn metadata_has_its_share_and_lies_anywhere_in_a_request() {
 }
 
 #[test]
-fn metadata_of_other_sizes_has_its_place_too() {
+fn metadata_of_other_sizes_is_aligned() {
     let places = |size: f64, bytes: u32| -> Vec<(u64, u64)> {
         let keys = json!({"metadata": {"share": 1.0, "read_bytes": bytes, "write_bytes": bytes},
             "size_bytes": {"kind": "fixed", "value": size}});
@@ -131,17 +131,17 @@ fn metadata_of_other_sizes_has_its_place_too() {
     };
     assert_eq!(places(512.0, 4), steps(0..512, 4, 4));
     assert_eq!(places(1024.0, 200), steps(0..1024, 256, 200));
-    assert_eq!(places(1024.0, 300), steps(0..1024, 512, 300), "one a block");
+    assert_eq!(places(1024.0, 300), steps(0..1024, 512, 300), "one inode per block");
     assert_eq!(places(2048.0, 512), steps(0..2048, 512, 512));
-    assert_eq!(places(2048.0, 700), steps(0..1500, 512, 700), "from a block's start on, within the request");
+    assert_eq!(places(2048.0, 700), steps(0..1500, 512, 700), "starts at block boundaries, within the request");
     assert_eq!(places(2048.0, 2048), [(0, 2048)]);
     assert_eq!(places(2048.0, 1 << 20), [(0, 2048)], "all of it");
-    assert_eq!(places(100.0, 128), [(0, 100)], "all that was asked for");
+    assert_eq!(places(100.0, 128), [(0, 100)], "the whole request");
 }
 
-/// What requests need changes nothing else of them, and each option draws for itself.
+/// The options change nothing else in requests and use independent random numbers.
 #[test]
-fn options_leave_all_else_as_it_is() {
+fn options_change_nothing_else() {
     let sizes = json!({"kind": "exponential", "mean": 6000.0});
     let with = |last_block: &str, metadata: Option<f64>| {
         let metadata = metadata.map(|share| json!({"share": share}));
@@ -156,7 +156,7 @@ fn options_leave_all_else_as_it_is() {
         if !both.flags.contains(Flags::METADATA) {
             assert_eq!(both, part);
         } else {
-            assert_eq!(more, both, "a larger share adds to a smaller one");
+            assert_eq!(more, both, "a larger share includes the requests of a smaller one");
         }
     }
 }
@@ -212,7 +212,7 @@ fn drawn() -> TraceSpec {
 }
 
 #[test]
-fn replays_draw_as_generators_do() {
+fn replays_draw_like_generators() {
     let trace = records(6000);
     let requests = replayed(&trace, drawn()).unwrap();
     assert_eq!(plain(&requests), plain(&replayed(&trace, TraceSpec::default()).unwrap()));
@@ -232,9 +232,9 @@ fn replays_draw_as_generators_do() {
     assert_ne!(requests, replayed_by(4, &trace, drawn()).unwrap());
 }
 
-/// A record needs the same in part of a trace, and in every repetition.
+/// Needed bytes of a record do not depend on the replayed slice or the repetition.
 #[test]
-fn a_record_needs_what_it_needs() {
+fn needed_bytes_do_not_depend_on_the_slice() {
     let trace = records(300);
     let needs = |options: TraceSpec| -> Vec<(u64, Padding, Flags)> {
         let requests = replayed(&trace, options).unwrap();
@@ -253,15 +253,15 @@ fn a_record_needs_what_it_needs() {
     assert_eq!(needs(TraceSpec { time_scale: 0.5, ..drawn() }), whole);
 }
 
-/// Records that begin or end within a block need no more of it than they say.
+/// For partial blocks, only the recorded bytes are needed.
 #[test]
-fn a_record_needs_its_own_bytes() {
+fn a_record_needs_the_recorded_bytes() {
     let text = "t_ns,device,offset_bytes,bytes,op\n0,0,1000,100,R\n1,0,512,1024,W\n2,0,256,700,R\n3,0,1280,3,W\n";
     let requests = replayed(&trace("bytes.csv", text.as_bytes()), TraceSpec::default()).unwrap();
     let of = |request: &Request| (request.lbn, request.blocks, needs(request, BLOCK));
     let expected = [(1, 2, (488, 100)), (1, 2, (0, 1024)), (0, 2, (256, 700)), (2, 1, (256, 3))];
     assert_eq!(requests.iter().map(of).collect::<Vec<_>>(), expected);
-    // Some of the first block, and of a last block some of what the record has of it.
+    // The option reduces the recorded bytes of the last block only.
     let options = TraceSpec { last_block: LastBlock::Uniform, ..TraceSpec::default() };
     for (request, whole) in replayed(&trace("bytes.csv", text.as_bytes()), options).unwrap().iter().zip(&requests) {
         let ((first, bytes), (whole_first, whole_bytes)) = (needs(request, BLOCK), needs(whole, BLOCK));
@@ -271,7 +271,7 @@ fn a_record_needs_its_own_bytes() {
 }
 
 #[test]
-fn the_trace_says_which_requests_are_metadata() {
+fn metadata_flags_of_a_trace_are_used() {
     let text = "  8,0 3 1 0.1 697 Q WSM 2000 + 8 [x]\n  8,0 3 1 0.2 697 Q R 3000 + 8 [x]\n  8,0 3 1 0.3 697 Q RM 4000 + 8 [x]\n";
     let trace = trace("blk", text.as_bytes());
     let bytes = |share| -> Vec<u64> {
@@ -279,7 +279,7 @@ fn the_trace_says_which_requests_are_metadata() {
         replayed(&trace, options).unwrap().iter().map(|request| needs(request, BLOCK).1).collect()
     };
     assert_eq!(bytes(None), [66, 4096, 128]);
-    assert_eq!(bytes(Some(0.0)), [4096; 3], "the share is all that counts");
+    assert_eq!(bytes(Some(0.0)), [4096; 3], "a given share overrides the flags of the trace");
     assert_eq!(bytes(Some(1.0)), [66, 128, 128]);
     let options = TraceSpec { metadata: Some(inodes(Some(0.0))), ..TraceSpec::default() };
     let flags: Vec<_> = replayed(&trace, options).unwrap().iter().map(|request| request.flags).collect();
@@ -287,7 +287,7 @@ fn the_trace_says_which_requests_are_metadata() {
 }
 
 #[test]
-fn metadata_without_a_share_needs_a_format_that_marks_it() {
+fn metadata_without_a_share_requires_a_format_with_metadata_flags() {
     for &format in TraceFormat::ALL {
         let trace = trace("example", format.example());
         let metadata = json!({"read_bytes": 128, "write_bytes": 66});
@@ -307,7 +307,7 @@ fn metadata_without_a_share_needs_a_format_that_marks_it() {
     }
 }
 
-/// The error of a scenario with this workload on this system.
+/// Returns the error of a scenario with this workload on this system.
 fn error(workload: &Value, system: &Value) -> String {
     match scenarios::resolve(&json!({"workload": workload, "system": system})) {
         Ok(scenario) => panic!("{scenario:?}"),

@@ -1,4 +1,4 @@
-//! Rates, variability and popularity of synthetic workloads against what they are defined to be.
+//! Rates, variability and popularity of synthetic workloads against their definitions.
 
 use sledsim::request::Op;
 use sledsim::workloads::arrival::{constant, on_off, poisson, renewal};
@@ -16,7 +16,7 @@ fn workload(arrival: ArrivalSpec, location: LocationSpec) -> Synthetic {
     Synthetic::new(&spec, 2024, CAPACITY_BLOCKS, 512).expect("the workload fits the device")
 }
 
-/// Mean (ns) and scv of `count` interarrival times.
+/// Returns mean (ns) and scv of `count` interarrival times.
 fn interarrival(arrival: ArrivalSpec, count: u32) -> (f64, f64) {
     let mut workload = workload(arrival, LocationSpec::default());
     let mut last_ns = 0;
@@ -32,7 +32,7 @@ fn interarrival(arrival: ArrivalSpec, count: u32) -> (f64, f64) {
     (mean, squares / f64::from(count) / (mean * mean) - 1.0)
 }
 
-/// How often each of `bins` equal parts of the device is chosen.
+/// Returns how often each of `bins` equal parts of the device is chosen.
 fn popularity(location: LocationSpec, bins: usize, count: u32) -> Vec<u32> {
     let mut workload = workload(ArrivalSpec::Constant(constant::Spec { rate_per_s: 1.0 }), location);
     let mut counts = vec![0; bins];
@@ -42,8 +42,8 @@ fn popularity(location: LocationSpec, bins: usize, count: u32) -> Vec<u32> {
     counts
 }
 
-/// Asserts that counts agree with probabilities: chi-square below its mean plus four standard deviations, which a
-/// correct generator exceeds once in some thousand.
+/// Asserts that counts agree with probabilities: chi-square is below its mean plus four standard deviations, which a
+/// correct generator exceeds about once in a thousand.
 fn assert_fits(counts: &[u32], probabilities: &[f64]) {
     let total: u32 = counts.iter().sum();
     let chi_square: f64 = counts
@@ -102,7 +102,7 @@ fn bursts_have_the_mean_and_variability_of_an_interrupted_poisson_process() {
 #[test]
 fn uniform_locations_are_uniform() {
     assert_fits(&popularity(LocationSpec::default(), 200, 200_000), &[1.0 / 200.0; 200]);
-    // Every 16th block can start a request, and none else.
+    // Requests start at every 16th block only.
     let mut aligned = workload(
         ArrivalSpec::Constant(constant::Spec { rate_per_s: 1.0 }),
         LocationSpec::Uniform(uniform::Spec { align_bytes: Some(16 * 512) }),
@@ -128,7 +128,7 @@ fn zipf_regions_are_as_popular_as_their_ranks() {
     assert_fits(&in_order, &probabilities);
     let mut shuffled = popularity(zipf(true), regions, 200_000);
     assert_ne!(in_order, shuffled);
-    // The same ranks, elsewhere: the same draws in another order.
+    // The same popularities at other places.
     shuffled.sort_unstable();
     let mut sorted = in_order;
     sorted.sort_unstable();
@@ -140,7 +140,7 @@ fn hot_spots_draw_their_share() {
     let spot = |start_fraction, end_fraction, probability| HotSpot { start_fraction, end_fraction, probability };
     let spots = vec![spot(0.0, 0.1, 0.5), spot(0.5, 0.7, 0.3)];
     let counts = popularity(LocationSpec::HotSpots(hot_spots::Spec { spots, align_bytes: None }), 10, 100_000);
-    // 0.2 of the requests go anywhere.
+    // A share of 0.2 of the requests is uniform.
     assert_fits(&counts, &[0.52, 0.02, 0.02, 0.02, 0.02, 0.17, 0.17, 0.02, 0.02, 0.02]);
 }
 
@@ -170,7 +170,7 @@ fn sequential_runs_have_their_mean_length() {
 }
 
 #[test]
-fn requests_go_on_as_often_as_asked_for_and_come_as_often_as_before() {
+fn continuation_has_its_share_and_does_not_change_arrivals() {
     let continuation = Some(ContinuationSpec { reads: 0.3, writes: 0.1 });
     let arrival = ArrivalSpec::Constant(constant::Spec { rate_per_s: 1.0 });
     let spec = SyntheticSpec { read_fraction: 0.4, continuation, ..scenarios::arriving(&arrival) };
@@ -189,8 +189,8 @@ fn requests_go_on_as_often_as_asked_for_and_come_as_often_as_before() {
         }
         previous = request;
     }
-    // Four standard errors of the smallest group, 160,000 reads with a share of 0.4 or less: 0.005. That a request goes on by
-    // chance has a probability of 1 in 64,000.
+    // Four standard errors of the smallest group, 160,000 reads with a share of 0.4 or less: 0.005. A random request
+    // continues the previous one with a probability of 1 in 64,000.
     let [share, of_reads, of_writes] = [
         f64::from(reads) / f64::from(count),
         f64::from(reads_on) / f64::from(reads),
@@ -218,7 +218,7 @@ fn a_time_scale_multiplies_every_gap() {
 }
 
 #[test]
-fn walks_keep_their_scale_and_reach_everything() {
+fn walks_have_their_step_size_and_cover_the_device() {
     let scale_blocks = 100.0;
     let location = LocationSpec::LocalWalk(local_walk::Spec { scale_bytes: scale_blocks * 512.0 });
     let mut walk = workload(ArrivalSpec::Constant(constant::Spec { rate_per_s: 1.0 }), location);

@@ -1,4 +1,4 @@
-//! What every synthetic workload keeps to, whatever its arrivals, sizes and locations.
+//! Contract of synthetic workloads for all arrivals, sizes and locations.
 
 use std::collections::VecDeque;
 
@@ -90,7 +90,7 @@ fn workload(spec: &SyntheticSpec, seed: u64) -> Synthetic {
     Synthetic::new(spec, seed, CAPACITY_BLOCKS, BLOCK_BYTES).expect("the workload fits the device")
 }
 
-/// Runs the workload against a server that takes one request at a time, [`SERVICE_NS`] each, first come first served.
+/// Runs the workload against an FCFS server that takes [`SERVICE_NS`] for each request.
 fn requests(spec: &SyntheticSpec, seed: u64, count: usize) -> Vec<Request> {
     let mut workload = workload(spec, seed);
     let mut taken = Vec::with_capacity(count);
@@ -98,7 +98,7 @@ fn requests(spec: &SyntheticSpec, seed: u64, count: usize) -> Vec<Request> {
     let (mut now, mut free) = (Time::ZERO, Time::ZERO);
     while taken.len() < count {
         let next = workload.peek().expect("a synthetic workload can't fail");
-        assert_eq!(Ok(next), workload.peek().map_err(|error| error.to_string()), "asking changes nothing");
+        assert_eq!(Ok(next), workload.peek().map_err(|error| error.to_string()), "`peek` changes the next request");
         let arrival = match next {
             Next::At(at) => Some(at),
             Next::Waiting => None,
@@ -109,7 +109,7 @@ fn requests(spec: &SyntheticSpec, seed: u64, count: usize) -> Vec<Request> {
         if arrival.is_some_and(|at| completion.is_none_or(|end| at <= end)) {
             let request = workload.take();
             assert_eq!(Some(request.arrival), arrival);
-            assert!(request.arrival >= now, "time runs back");
+            assert!(request.arrival >= now, "time decreases");
             now = request.arrival;
             free = free.max(now) + SERVICE_NS;
             pending.push_back((request, free));
@@ -124,7 +124,7 @@ fn requests(spec: &SyntheticSpec, seed: u64, count: usize) -> Vec<Request> {
 }
 
 #[test]
-fn requests_lie_in_the_range_and_repeat_with_the_seed() {
+fn requests_are_in_range_and_reproducible() {
     let continuation = Some(ContinuationSpec { reads: 0.6, writes: 0.2 });
     let going_on = specs().into_iter().map(|spec| SyntheticSpec { continuation, ..spec });
     for spec in specs().into_iter().chain(going_on) {
@@ -144,7 +144,7 @@ fn requests_lie_in_the_range_and_repeat_with_the_seed() {
 }
 
 #[test]
-fn one_choice_leaves_the_others_alone() {
+fn arrivals_sizes_and_locations_are_independent() {
     let plain = specs().remove(0);
     let base = requests(&plain, 9, REQUESTS);
     let changed = |change: &dyn Fn(&mut SyntheticSpec)| {
@@ -185,21 +185,21 @@ fn closed_workloads_keep_every_user_busy() {
                 now = now.max(at);
                 sent.push_back(workload.take());
             }
-            // Everybody waits for a completion: every user has exactly one request outstanding.
+            // Every user has exactly one outstanding request.
             assert_eq!(sent.len(), outstanding as usize);
             let oldest = sent.pop_front().expect("at least one user");
             now += SERVICE_NS;
             workload.completed(&Completion::of(oldest, Service { end: now, free: now, ..Service::default() }));
             if think_ms.mean() == 0.0 {
                 let next = workload.peek().expect("a synthetic workload can't fail");
-                assert_eq!(next, Next::At(now), "a user who does not think sends at once");
+                assert_eq!(next, Next::At(now), "without think time the next request follows at once");
             }
         }
     }
 }
 
 #[test]
-fn reads_come_as_often_as_asked() {
+fn the_read_fraction_is_reached() {
     for read_fraction in [0.0, 0.3, 1.0] {
         let spec = SyntheticSpec { read_fraction, ..specs().remove(0) };
         let count = 100_000;

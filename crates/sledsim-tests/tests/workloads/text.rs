@@ -1,4 +1,4 @@
-//! The text form of a workload: strict, with defaults, and a schema that documents every key.
+//! Workloads as text: strict parsing, defaults, and a schema that documents every key.
 
 use serde_json::Value;
 use sledsim::workloads::arrival::on_off;
@@ -29,7 +29,7 @@ fn a_workload_reads_from_toml() {
 }
 
 #[test]
-fn unknown_keys_are_refused_at_every_depth() {
+fn unknown_keys_are_rejected_at_every_depth() {
     let arrival = r#"arrival = { kind = "poisson", rate_per_s = 5 }"#;
     assert!(toml::from_str::<SyntheticSpec>(arrival).is_ok());
     for wrong in [

@@ -1,4 +1,4 @@
-//! What holds for every trace format, whichever it is.
+//! Contract of all trace formats.
 
 use std::io::{Cursor, Read, Write};
 use std::path::Path;
@@ -11,7 +11,7 @@ use sledsim::traces::{
 };
 use sledsim_testing::options::Options;
 
-/// Everything in `content`, and the reader at its end.
+/// Reads `content`. Returns its records and the reader.
 fn read_as(content: &[u8], options: &TraceOptions) -> Result<(Vec<TraceRecord>, TraceReader), TraceError> {
     let mut reader = TraceReader::from_reader("made", Box::new(Cursor::new(content.to_vec())), options)?;
     let mut records = Vec::new();
@@ -21,13 +21,13 @@ fn read_as(content: &[u8], options: &TraceOptions) -> Result<(Vec<TraceRecord>, 
     Ok((records, reader))
 }
 
-/// The records of a content whose format is to be detected.
+/// Returns the records of a content whose format is detected.
 fn read(content: &[u8]) -> Vec<TraceRecord> {
     read_as(content, &TraceOptions::default()).unwrap_or_else(|error| panic!("{error}")).0
 }
 
 fn is_binary(format: TraceFormat) -> bool {
-    matches!(format, TraceFormat::HpSrt | TraceFormat::Vscsi)
+    matches!(format, TraceFormat::HpSrt | TraceFormat::Vscsi | TraceFormat::Blktrace | TraceFormat::OracleGeneral)
 }
 
 fn gzip(content: &[u8]) -> Vec<u8> {
@@ -52,17 +52,17 @@ fn zstd(content: &[u8]) -> Vec<u8> {
     ::zstd::encode_all(content, 3).unwrap()
 }
 
-/// A named way to compress.
+/// A compression with its name.
 type Compressor = (&'static str, fn(&[u8]) -> Vec<u8>);
 const COMPRESSORS: [Compressor; 4] = [("gz", gzip), ("bz2", bzip2), ("xz", xz), ("zst", zstd)];
 
-/// All numbers are multiples of 512: they are bytes, or else very large sectors.
+/// If all numbers are multiples of 512, they could be bytes or very large sector numbers.
 #[test]
-fn sectors_that_could_be_bytes_are_asked_about() {
+fn ambiguous_sector_units_are_an_error() {
     let bytes = b"0.5 0 1048576 512 1\n1.5 0 2097152 4096 0\n2.75 0 0 8192 1\n";
     let mqsim = b"5 0 1048576 512 1\n6 0 2097152 4096 0\n";
     for (content, format) in [(&bytes[..], "disksim-ascii"), (mqsim, "mqsim")] {
-        let fault = read_as(content, &TraceOptions::default()).err().expect("it is not known").fault();
+        let fault = read_as(content, &TraceOptions::default()).err().expect("the unit is ambiguous").fault();
         assert_eq!((fault.kind, fault.location.file.as_deref()), (Kind::UnknownFormat, Some("made")));
         let text = fault.text(&Options);
         for word in [format, "262144 bytes at 536870912", "512 at 1048576", "--sector-bytes 512 or --sector-bytes 1"] {
@@ -70,17 +70,17 @@ fn sectors_that_could_be_bytes_are_asked_about() {
         }
         for (sector_bytes, expected) in [(1, 512), (512, 512 * 512)] {
             let options = TraceOptions { sector_bytes: Some(sector_bytes), ..TraceOptions::default() };
-            assert_eq!(read_as(content, &options).expect("it was said").0[0].bytes, expected);
+            assert_eq!(read_as(content, &options).expect("the option decides").0[0].bytes, expected);
         }
         let named = TraceOptions { format: Some(format.parse().expect("a name")), ..TraceOptions::default() };
-        assert_eq!(read_as(content, &named).expect("it was named").0[0].bytes, 512 * 512);
+        assert_eq!(read_as(content, &named).expect("the format is given").0[0].bytes, 512 * 512);
     }
-    // One that is no such multiple tells.
+    // A single number that is not a multiple shows that they are sectors.
     assert_eq!(read(b"0.5 0 1048576 512 1\n1.5 0 2097152 8 0\n")[0].bytes, 512 * 512);
 }
 
 #[test]
-fn what_told_the_format_is_known() {
+fn detected_by_names_the_evidence_for_the_format() {
     let detected_by =
         |content: &[u8], options: &TraceOptions| read_as(content, options).expect("a trace").1.detected_by().to_owned();
     let of_lines = b"0.5 0 3200 8 1\nno record\n1.5 0 3208 8 0\n";
@@ -134,7 +134,7 @@ fn every_example_is_recognised_and_begins_at_zero() {
 }
 
 #[test]
-fn naming_the_format_changes_nothing() {
+fn a_given_format_equals_the_detected_one() {
     for &format in TraceFormat::ALL {
         let options = TraceOptions { format: Some(format), ..TraceOptions::default() };
         assert_eq!(read_as(format.example(), &options).unwrap().0, read(format.example()));
@@ -168,7 +168,7 @@ fn a_compressed_trace_that_is_cut_is_an_error() {
     }
 }
 
-/// Gives one byte at a time, as a slow pipe does.
+/// A reader that returns one byte at a time, like a slow pipe.
 struct Dribble(Cursor<Vec<u8>>);
 
 impl Read for Dribble {
@@ -179,7 +179,7 @@ impl Read for Dribble {
 }
 
 #[test]
-fn how_the_bytes_arrive_and_are_asked_for_does_not_matter() {
+fn read_sizes_do_not_matter() {
     for &format in TraceFormat::ALL {
         let content = format.example().to_vec();
         let options = TraceOptions::default();
@@ -209,7 +209,7 @@ fn an_empty_trace_contains_no_records() {
 }
 
 #[test]
-fn unknown_content_lists_the_formats() {
+fn errors_for_unknown_content_list_the_formats() {
     for content in [&b"once upon a time\nthere was a disk\n"[..], &[0xee; 5000], b"\n\n\n", b"1 2 3"] {
         let error = read_as(content, &TraceOptions::default()).err().unwrap();
         let message = error.to_string();
@@ -219,7 +219,7 @@ fn unknown_content_lists_the_formats() {
 }
 
 #[test]
-fn a_bad_line_is_an_error_with_its_place_or_is_skipped_and_counted() {
+fn a_bad_line_is_an_error_with_its_location_or_skipped_and_counted() {
     for &format in TraceFormat::ALL.iter().filter(|format| !is_binary(**format)) {
         let mut content = format.example().to_vec();
         let last = content[..content.len() - 1].iter().rposition(|&byte| byte == b'\n').unwrap() + 1;
@@ -252,7 +252,7 @@ fn another_format_in_the_middle_is_an_error_with_its_line() {
     let mixed = [TraceFormat::Mqsim.example(), TraceFormat::Spc.example()].concat();
     let options = TraceOptions { format: Some(TraceFormat::Mqsim), ..TraceOptions::default() };
     assert_eq!(read_as(&mixed, &options).err().unwrap().place(), Some(Place::Line(4)));
-    // Past the lines that detection looks at.
+    // After the lines that detection reads.
     let long = [TraceFormat::Arc.example().repeat(10), TraceFormat::Mqsim.example().to_vec()].concat();
     assert_eq!(read_as(&long, &TraceOptions::default()).err().unwrap().place(), Some(Place::Line(31)));
 }
@@ -280,15 +280,15 @@ fn zero_length_and_backward_time_are_errors_or_counted() {
     assert!(error.to_string().ends_with("give skip_bad = 2, which leaves out 2 of 4 records"), "{error}");
 }
 
-/// A line of MQSim's at a time in ns.
+/// Returns MQSim lines with the given times, ns.
 fn mqsim_lines(times: impl IntoIterator<Item = u64>) -> Vec<u8> {
     times.into_iter().flat_map(|time| format!("{time} 0 {} 8 1\n", 8 * (time % 1000)).into_bytes()).collect()
 }
 
 #[test]
-fn stray_times_are_left_out_wherever_they_are() {
+fn stray_times_are_skipped_anywhere() {
     const STRAY: u64 = 1_266_874_889_709_465_027;
-    // Numbers, from 0, of the records that have a stray time.
+    // Indices of the records with a stray time.
     for strays in [&[10_u64][..], &[0], &[98], &[0, 1, 2], &[40, 41, 42, 43, 70], &[5, 50, 95]] {
         for (stray, what) in [(STRAY, "ahead"), (0, "behind")] {
             if stray == 0 && strays.contains(&0) {
@@ -323,17 +323,27 @@ fn a_stray_time_is_found_far_into_a_trace() {
 }
 
 #[test]
-fn an_unsorted_trace_is_not_to_be_skipped_through() {
-    // Two processors' events, one after the other for a while each.
+fn an_unsorted_trace_is_an_error_even_if_records_may_be_skipped() {
+    // Events of two processors in alternating groups.
     let content = mqsim_lines((0..1000).map(|number| 1000 * (number / 20 * 20 + (number * 7) % 20)));
     let error = read_as(&content, &TraceOptions::default()).err().unwrap();
-    assert!(error.to_string().ends_with("of 1000 records are out of order: sort the trace by time"), "{error}");
+    assert!(error.to_string().ends_with("of 1000 records are out of order: give sort = true"), "{error}");
+    let sorted = TraceOptions { sort: true, ..TraceOptions::default() };
+    let records = read_as(&content, &sorted).unwrap().0;
+    assert!(records.len() == 1000 && records.windows(2).all(|pair| pair[0].time <= pair[1].time));
+    let damaged = [content.as_slice(), b"no record\n"].concat();
+    let error = read_as(&damaged, &TraceOptions::default()).err().unwrap();
+    assert!(error.to_string().ends_with("give sort = true and skip_bad = 1"), "{error}");
+    let error = read_as(&damaged, &sorted).err().unwrap();
+    assert_eq!(error.place(), Some(Place::Line(1001)), "{error}");
+    assert!(error.to_string().ends_with("give skip_bad = 1, which leaves out 1 of 1001 records"), "{error}");
+    assert_eq!(read_as(&damaged, &TraceOptions { skip_bad: 1, ..sorted }).unwrap().0.len(), 1000);
     let ignoring = TraceOptions { ignore_times: true, ..TraceOptions::default() };
     assert_eq!(read_as(&content, &ignoring).unwrap().0.len(), 1000);
 }
 
 #[test]
-fn records_before_an_error_are_given_where_bad_ones_are_skipped() {
+fn records_before_an_error_are_returned_if_bad_ones_are_skipped() {
     let mut content = mqsim_lines((0..300).map(|number| 1000 * number));
     content.extend(b"x\ny\n");
     let options = TraceOptions { skip_bad: 1, ..TraceOptions::default() };
@@ -360,7 +370,7 @@ fn tar(name: &str, file: &[u8], magic: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn archives_are_named_and_not_read() {
+fn archives_are_rejected_by_name() {
     let spc = TraceFormat::Spc.example();
     let ustar = tar("hour.csv", spc, b"ustar\x0000");
     let old = tar("hour.csv", spc, b"");
@@ -382,7 +392,7 @@ fn archives_are_named_and_not_read() {
 }
 
 #[test]
-fn numbers_may_be_written_as_floats_in_every_text_format() {
+fn numbers_may_be_floats_in_every_text_format() {
     let (of, with_floats) = (
         |format: &str| -> TraceFormat { format.parse().unwrap() },
         [
@@ -419,10 +429,22 @@ fn numbers_may_be_written_as_floats_in_every_text_format() {
                 "8,0 3.0 1.0 0.0 697.0 Q W 223490.0 + 8.0 [dd]\n8,0 3 3 9.507758e-3 697 Q R 64.0 + 16.0 [dd]\n\
                  8,0 3 5 0.02 697 Q WS 223498.0 + 8.0 [dd]\n",
             ),
+            (
+                "fiu",
+                "89966991347923.0 4253.0 nfsd 5.0891568e8 8.0 W 6.0 0.0 dd0f1bb0a1d5e0f2ad5a1a5f1ea8e2ab\n\
+                 8.9966991385441e13 2250 my app 435219504 8 W 6 0 4c1a37f0c5d6f9d1a1a5a0a2f5c3f9de\n\
+                 89967404883343 4253 nfsd 508915688.0 1.6e1 R 6 0\n",
+            ),
+            (
+                "fio-log",
+                "12.0, 1.05e7, 0.0, 4096.0, 249856.0, 0\n13, 12600000.0, 1, 8.192e3, 3104768, 0\n\
+                 1.4e1, 250000, 0, 4096, 3534848, 0\n",
+            ),
             ("csv", "t_ns,device,offset_bytes,bytes,op\n0.0,0.0,4096.0,4096.0,R\n1.5e6,0.0,8192.0,512.0,W\n2250000.0,1.0,0.0,1024.0,R\n"),
         ],
     );
-    let texts = TraceFormat::ALL.iter().filter(|format| !is_binary(**format));
+    // A key is a text, whatever number it looks like.
+    let texts = TraceFormat::ALL.iter().filter(|format| !is_binary(**format) && **format != TraceFormat::Keys);
     assert!(texts.eq(TraceFormat::ALL.iter().filter(|each| with_floats.iter().any(|(name, _)| of(name) == **each))));
     for (name, content) in with_floats {
         let (records, reader) = read_as(content.as_bytes(), &TraceOptions::default()).unwrap_or_else(|e| panic!("{e}"));
@@ -432,7 +454,7 @@ fn numbers_may_be_written_as_floats_in_every_text_format() {
 }
 
 #[test]
-fn the_nearest_format_of_an_unknown_content_is_tried() {
+fn errors_for_unknown_content_explain_the_nearest_format() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("noted.txt");
     // The first line counts as a header.
@@ -447,7 +469,7 @@ fn the_nearest_format_of_an_unknown_content_is_tried() {
 }
 
 #[test]
-fn another_format_is_suggested_only_where_it_reads_the_trace() {
+fn only_formats_that_read_the_trace_are_suggested() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("whole-ms.txt");
     std::fs::write(&path, "1 0 8 8 1\n2 0 16 8 0\n3 1 8 8 1b\n").unwrap();
@@ -485,14 +507,14 @@ fn line_ends_blank_lines_and_byte_order_marks_do_not_matter() {
 }
 
 #[test]
-fn a_line_without_end_is_refused_in_bounded_memory() {
+fn an_endless_line_is_rejected_in_bounded_memory() {
     let endless = [&b"1 0 8 8 1\n"[..], &vec![b'7'; 1 << 20]].concat();
     let error = read_as(&endless, &TraceOptions::default()).err().unwrap();
     assert_eq!(error.place(), Some(Place::Line(2)), "{error}");
 }
 
 #[test]
-fn options_that_do_not_fit_are_refused() {
+fn options_for_other_formats_are_rejected() {
     let zero = TraceOptions { sector_bytes: Some(0), ..TraceOptions::default() };
     assert!(matches!(read_as(b"1 0 8 8 1\n", &zero), Err(TraceError::Option { option: "sector_bytes", .. })));
     let larger = TraceOptions { sector_bytes: Some(4096), ..TraceOptions::default() };
@@ -503,9 +525,9 @@ fn options_that_do_not_fit_are_refused() {
     assert!(matches!(read_as(TraceFormat::Fio.example(), &issued), Err(TraceError::Option { option: "event", .. })));
 }
 
-/// Sectors of a size that was given, of which there are more than a number of bytes can say.
+/// With a given sector size, sector numbers whose byte offsets overflow.
 #[test]
-fn sectors_too_large_for_the_trace_are_an_error_that_names_them() {
+fn overflowing_sector_sizes_are_an_error() {
     let size = 1 << 31;
     let given = |sector_bytes| TraceOptions { sector_bytes, ..TraceOptions::default() };
     let far = 1_u64 << 33;
@@ -528,7 +550,7 @@ fn sectors_too_large_for_the_trace_are_an_error_that_names_them() {
             .to_string();
         assert!(message.contains("line 1: ") && message.contains("sector_bytes = 2147483648"), "{message}");
     }
-    // Each of them has its place, and all together have not.
+    // Each record is valid by itself, but their total number of bytes overflows.
     let content = "1 0 0 4294967295 1\n".repeat(3);
     let format = Some(TraceFormat::Mqsim);
     let message =
@@ -536,9 +558,72 @@ fn sectors_too_large_for_the_trace_are_an_error_that_names_them() {
     assert!(message.contains("line 3: field `bytes`") && message.contains("sector_bytes = 2147483648"), "{message}");
 }
 
-/// What the content of two formats leaves open.
 #[test]
-fn the_unit_of_an_iolog_and_the_event_of_blkparse_are_those_asked_for() {
+fn a_sorted_trace_needs_times() {
+    let sorted = TraceOptions { sort: true, ..TraceOptions::default() };
+    for &format in TraceFormat::ALL {
+        let records = read_as(format.example(), &sorted);
+        match records {
+            Ok((records, _)) => assert_eq!(records, read(format.example()), "{format}"),
+            Err(error) => {
+                assert!(!format.has_times() && error.to_string().contains("have no times"), "{format}: {error}")
+            }
+        }
+    }
+}
+
+#[test]
+fn records_of_one_time_keep_their_order_when_sorted() {
+    let content: Vec<u8> =
+        (0..600_u64).rev().flat_map(|n| format!("{} 0 {} 8 1\n", n / 3, 8 * n).into_bytes()).collect();
+    let sorted = TraceOptions { sort: true, ..TraceOptions::default() };
+    let records = read_as(&content, &sorted).unwrap().0;
+    let blocks: Vec<u64> = records.iter().map(|record| record.offset_bytes / 4096).collect();
+    let expected: Vec<u64> = (0..600).map(|n| n / 3 * 3 + 2 - n % 3).collect();
+    assert_eq!(blocks, expected);
+}
+
+#[test]
+fn transfers_of_a_fio_log_are_sorted_by_arrival_and_have_responses() {
+    let (records, reader) = read_as(TraceFormat::FioLog.example(), &TraceOptions::default()).unwrap();
+    assert!(reader.has_responses());
+    // Completions at 12, 13 and 14 ms, and latencies of 10.5, 12.6 and 0.25 ms.
+    let arrivals: Vec<u64> = records.iter().map(|record| record.time.ns()).collect();
+    assert_eq!(arrivals, [0, 1_100_000, 13_350_000]);
+    let responses: Vec<_> = records.iter().map(|record| record.response_ns).collect();
+    assert_eq!(responses, [Some(12_600_000), Some(10_500_000), Some(250_000)]);
+    // In the order of the log.
+    let ignoring = TraceOptions { ignore_times: true, ..TraceOptions::default() };
+    assert_eq!(read_as(TraceFormat::FioLog.example(), &ignoring).unwrap().0[0].offset_bytes, 249_856);
+}
+
+#[test]
+fn fio_logs_without_offsets_or_latencies_are_errors() {
+    let read = |name: &str, content: &str| {
+        let raw = Box::new(Cursor::new(content.as_bytes().to_vec()));
+        let reader = TraceReader::from_reader(name, raw, &TraceOptions::default());
+        reader.and_then(|reader| {
+            reader.map(|record| record.map(|record| record.response_ns)).collect::<Result<Vec<_>, _>>()
+        })
+    };
+    let log = "3, 3719488, 0, 4096, 8192, 0\n5, 2006135, 1, 4096, 0, 0\n";
+    assert_eq!(read("a_clat.1.log", log).unwrap(), [Some(3_719_488), Some(2_006_135)]);
+    assert_eq!(read("a_slat.1.log", log).unwrap(), [None, None]);
+    for (name, content, words) in [
+        ("a_lat.1.log", "3, 3719488, 0, 4096, 0\n5, 2006135, 1, 4096, 0\n", "with fio's option log_offset=1"),
+        ("a_lat.1.log", "3, 3719488, 0, 4096\n5, 2006135, 1, 4096\n", "with fio's option log_offset=1"),
+        ("a_bw.1.log", log, "bandwidths"),
+        ("a_iops.log", log, "operations per second"),
+        ("a_lat.1.log", "500, 3719488, 0, 0, 0, 0\n1000, 2006135, 0, 0, 0, 0\n", "record without log_avg_msec"),
+    ] {
+        let error = read(name, content).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
+}
+
+/// Options for properties that the content of two formats does not determine.
+#[test]
+fn the_iolog_unit_and_the_blkparse_event_can_be_set() {
     let times = |content: &[u8], options: &TraceOptions| -> Vec<u64> {
         read_as(content, options).unwrap().0.iter().map(|record| record.time.ns()).collect()
     };
@@ -549,7 +634,7 @@ fn the_unit_of_an_iolog_and_the_event_of_blkparse_are_those_asked_for() {
     let both = b"8,0 3 1 0.000000000 697 Q W 223490 + 8 [dd]\n8,0 3 2 0.000500000 697 D W 223490 + 8 [dd]\n\
         8,0 3 3 0.009000000 697 Q R 64 + 16 [dd]\n8,0 3 4 0.010000000 697 D R 64 + 16 [dd]\n";
     let issued = TraceOptions { blkparse_event: BlkparseEvent::Dispatched, ..TraceOptions::default() };
-    // The first record stands at 0.
+    // The first record is at time 0.
     assert_eq!(times(both, &TraceOptions::default()), [0, 9_000_000]);
     assert_eq!(times(both, &issued), [0, 9_500_000]);
 }
@@ -569,9 +654,11 @@ fn converting_keeps_every_request() {
             for suffix in ["txt", "gz", "bz2", "xz", "zst"] {
                 let to = folder.path().join(format!("to.{suffix}"));
                 let written = convert(open(&from), &to, target);
-                if format == TraceFormat::DisksimValidate {
+                if format.is_closed_loop() || format.lists_objects() {
                     let refusal = written.err().map(|error| error.to_string()).unwrap_or_default();
-                    assert!(refusal.contains("cannot hold the gaps"), "{refusal}");
+                    let words =
+                        if format.is_closed_loop() { "cannot hold the gaps" } else { "lists objects of a cache" };
+                    assert!(refusal.contains(words), "{refusal}");
                     continue;
                 }
                 let unaligned = expected.iter().any(|record| (record.offset_bytes | record.bytes) % 512 != 0);
@@ -594,9 +681,9 @@ fn converting_keeps_every_request() {
     assert!(refused.err().unwrap().to_string().contains("cannot be written"));
 }
 
-/// A flush has no place, and forced unit access is a flag of a write; where there is no word for either, a flush is left out.
+/// A flush has no address, and forced unit access is a flag of a write. Formats without flushes omit them.
 #[test]
-fn flushes_and_forced_writes_are_kept_where_the_format_has_them() {
+fn flushes_and_forced_writes_are_kept_if_the_format_has_them() {
     let blkparse = b"8,0 3 1 0.000000000 697 Q W 8 + 8 [dd]\n8,0 3 2 0.000000001 697 Q FWFSM 16 + 8 [dd]\n\
         8,0 3 3 0.000000002 697 Q FWS [dd]\n8,0 3 4 0.000000003 697 Q R 8 + 8 [dd]\n";
     let fio = b"fio version 3 iolog\n0 f write 0 4096\n1 f sync 0 0\n1 f datasync 0 0\n2 f sync_file_range 0 0\n";
@@ -657,7 +744,7 @@ fn a_missing_file_is_named() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_no_plain_file_is_not_written_over() {
+fn only_regular_files_are_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("socket.csv");
     let _socket = std::os::unix::net::UnixListener::bind(&path).unwrap();

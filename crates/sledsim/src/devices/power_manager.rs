@@ -167,7 +167,8 @@ impl PowerManager {
         wake_ns
     }
 
-    /// Returns the ledger at the end of `activity`, in an idle period that a request dispatched at `ended` ends, or that goes on.
+    /// Returns the ledger at the end of `activity`, in an idle period that a request dispatched at `ended` ends, or
+    /// that has not ended.
     pub(super) fn ledger(&self, activity: &ActivityUntil<'_>, ended: Option<Time>) -> EnergyLedger {
         let (now, idle_ns) = (activity.now, activity.idle_ns());
         let (spent_ns, mut regret_j) = match ended {
@@ -197,14 +198,15 @@ impl PowerManager {
         EnergyLedger { regret_j: self.regret_j + regret_j, ..account.ledger() }
     }
 
-    /// Returns the account at the end of `activity`; the idle period under way counts as one that goes on.
+    /// Returns the account at the end of `activity`; the current idle period counts as unfinished.
     pub(super) fn account(&self, activity: &ActivityUntil<'_>) -> EnergyAccount {
         let mut account = self.account.clone();
         add_activity(&mut account, self.last_wake_up, activity, Some(&self.spin_down.open_ns(activity.idle_ns())));
         account
     }
 
-    /// Brings the account up to the end of `activity`, but for an idle period whose mode depends on its end, and returns it.
+    /// Brings the account up to the end of `activity`, except for an idle period whose mode depends on its end, and
+    /// returns it.
     pub(super) fn settle_account(&mut self, activity: &ActivityUntil<'_>) -> &mut EnergyAccount {
         let idle_ns = activity.idle_ns();
         let spent_ns = self.spin_down.open_ns(idle_ns);

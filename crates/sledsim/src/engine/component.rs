@@ -109,9 +109,9 @@ pub trait Component: PowerLoss + Instrumentation + DynClone + Send {
         None
     }
 
-    /// Estimated time until the first block of `request` could be reached, counted from the end of the current access and as if
-    /// the queue were empty; `None` if unknown. Parents use it to choose between children. A component that passes requests on
-    /// asks the child that would serve this one.
+    /// Returns the estimated time until the first block of `request` could be reached, from the end of the current
+    /// access and with an empty queue; `None` if unknown. Parents use it to choose between children. A component that
+    /// passes on requests returns the estimate of the child that would serve this one.
     fn reach_ns(&self, now: Time, request: &Request, below: &Descendants<'_>) -> Option<u64> {
         let _ = (now, request, below);
         None

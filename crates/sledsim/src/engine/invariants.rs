@@ -1,4 +1,5 @@
-//! Checks the protocol between components while a system runs: in builds with debug assertions, and in runs that ask for it.
+//! Checks the protocol between components while a system runs: in builds with debug assertions, and in runs with checks
+//! enabled.
 
 use std::collections::HashMap;
 

@@ -356,7 +356,7 @@ pub fn find_losses(
     power_cuts.loss_check = Some(LossCheck { cut, oracle: Oracle::default(), addresses: BTreeMap::new() });
     let (observer, state) = (&mut NoObserver, &mut RunState::default());
     let run = Run { system, workload, limits, observer, state, power_cuts: Some(&mut power_cuts) };
-    let outcome = run.go(keep_going)?;
+    let outcome = run.run_to_end(keep_going)?;
     if !power_cuts.is_over() {
         return Ok(None);
     }

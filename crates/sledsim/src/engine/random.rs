@@ -1,9 +1,9 @@
 //! Named random streams: the same seed and name give the same numbers on every platform.
 //!
-//! Each part of a scenario that needs chance owns a stream of its own, so changing one part (say, request sizes)
-//! leaves the numbers of the others (arrivals, locations) as they were: common random numbers.
-//! Samples are drawn by inversion, one number per sample, wherever that is possible: two runs that differ in a rate
-//! or a mean then stay in step. Transcendental functions come from `libm`, because those of the platform differ.
+//! Each random part of a scenario has its own stream, so a change of one part (say, request sizes) does not change the
+//! numbers of the others (arrivals, locations): common random numbers. Samples are drawn by inversion, one number per
+//! sample, wherever that is possible: two runs that differ in a rate or a mean then stay in step. Transcendental
+//! functions come from `libm`, because those of the platform differ.
 
 use std::f64::consts::LN_2;
 
@@ -51,7 +51,7 @@ impl Stream {
         (self.bits() >> 11) as f64 * UNIT_STEP
     }
 
-    /// Uniform in (0, 1], a multiple of 2^-53: what a logarithm can take.
+    /// Uniform in (0, 1], a multiple of 2^-53; never 0, so that its logarithm is finite.
     #[inline]
     pub fn positive_unit(&mut self) -> f64 {
         ((self.bits() >> 11) + 1) as f64 * UNIT_STEP
@@ -125,7 +125,7 @@ impl Stream {
     }
 }
 
-/// Random numbers by index, determined by a seed and a name: any of them can be had without those before it.
+/// Random numbers by index, determined by a seed and a name: each can be computed without the preceding ones.
 ///
 /// Number i is output i + 1 of SplitMix64 started where [`Stream`] starts it. It passes the usual batteries of tests
 /// (G. L. Steele, D. Lea and C. H. Flood, "Fast splittable pseudorandom number generators", 2014).

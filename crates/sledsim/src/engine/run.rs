@@ -6,7 +6,7 @@ use crate::engine::guards::{ArrivalGuard, Horizon};
 use crate::engine::outstanding::Refusal;
 use crate::engine::power_cuts::{PowerCut, PowerCutPlan, PowerCutRun};
 use crate::engine::system::System;
-use crate::engine::traffic::{Backlog, EarlyEnds, Overload, Traffic, TrafficCounter};
+use crate::engine::traffic::{Backlog, KnownEnds, Overload, Traffic, TrafficCounter};
 use crate::engine::workload::{Next, Workload};
 use crate::fault::{Fault, Kind};
 use crate::limits::{Limit, DATA_HELD, DATA_UNDER_WAY, PARTS_UNDER_WAY};
@@ -114,7 +114,7 @@ pub struct Outcome {
     pub warmup: u64,
     /// Counts of the measurement window.
     pub traffic: Traffic,
-    /// Offered and served load where open arrivals come faster than they are served.
+    /// Offered and served load if open arrivals exceed the service rate.
     pub overload: Option<Overload>,
 }
 
@@ -123,7 +123,7 @@ pub trait Observer {
     /// Handles a served request.
     fn served(&mut self, request: &Request, service: &Service);
 
-    /// Handles the response time that a request had in the recording, just after [`Observer::served`].
+    /// Handles the recorded response time of a request, just after [`Observer::served`].
     fn recorded(&mut self, _request: &Request, _response_ns: u64) {}
 }
 
@@ -142,7 +142,7 @@ pub fn run(
     observer: &mut impl Observer,
     keep_going: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Outcome, Fault> {
-    Run { system, workload, limits, observer, state: &mut RunState::default(), power_cuts: None }.go(keep_going)
+    Run { system, workload, limits, observer, state: &mut RunState::default(), power_cuts: None }.run_to_end(keep_going)
 }
 
 /// As [`run`], for a system that holds data, with power cuts. Returns the effect of each cut.
@@ -160,7 +160,7 @@ pub fn run_with_cuts(
     let mut power_cuts = PowerCutRun::new(plan, system);
     let state = &mut RunState::default();
     let run = Run { system, workload, limits, observer, state, power_cuts: Some(&mut power_cuts) };
-    let outcome = run.go(keep_going)?;
+    let outcome = run.run_to_end(keep_going)?;
     Ok((outcome, power_cuts.cuts))
 }
 
@@ -232,8 +232,8 @@ pub(super) struct Run<'a, O> {
 }
 
 impl<O: Observer> Run<'_, O> {
-    /// Runs from start to end.
-    pub(super) fn go(mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, Fault> {
+    /// Runs until a limit is reached, the workload ends or `keep_going` returns false.
+    pub(super) fn run_to_end(mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, Fault> {
         let is_endless = self.limits.requests.is_none() && self.workload.fraction_taken().is_none();
         self.state.arrivals = is_endless.then(ArrivalGuard::default);
         self.state.backlog = self.workload.is_open().then(Backlog::default);
@@ -277,7 +277,7 @@ impl<O: Observer> Run<'_, O> {
                 if !keep_going(self.progress()) {
                     return Ok(EndReason::Interrupted);
                 }
-                self.check_now_and_then()?;
+                self.check_limits()?;
             }
             let is_exhausted = self.state.counts.submitted >= last;
             let (arrival, has_ended) = match if is_exhausted { Next::Ended } else { self.workload.peek()? } {
@@ -315,8 +315,8 @@ impl<O: Observer> Run<'_, O> {
             }
             match cut_at {
                 Some(cut_at) => self.system.advance(cut_at),
-                None if is_arrival => self.arrive()?,
-                None => self.fire(),
+                None if is_arrival => self.submit_next()?,
+                None => self.fire_timer(),
             }
             self.state.is_checked = false;
             if let Some(livelock) = self.system.livelock() {
@@ -347,7 +347,7 @@ impl<O: Observer> Run<'_, O> {
             let Self { system, workload, observer, state, .. } = self;
             let counts = &mut state.counts;
             system.restore_power(&mut |completion| {
-                report(completion, &mut **workload, *observer, counts, Some(power_cuts))
+                handle_completion(completion, &mut **workload, *observer, counts, Some(power_cuts))
             });
             let service = Service { start: now, end: now, free: now, ..Service::default() };
             lost.iter().for_each(|request| counts.traffic.leave(request, now, false));
@@ -368,7 +368,7 @@ impl<O: Observer> Run<'_, O> {
         let Self { system, workload, observer, state, .. } = self;
         let RunState { counts, check_counter, backlog, .. } = &mut **state;
         let mut end = EndReason::Requests;
-        let mut early_ends = EarlyEnds::default();
+        let mut known_ends = KnownEnds::default();
         if let Some(mut root) = system.in_order_root() {
             while counts.submitted < last {
                 if check_counter.is_due() {
@@ -378,7 +378,7 @@ impl<O: Observer> Run<'_, O> {
                         break;
                     }
                     if counts.submitted - counts.completed - counts.failed > PARTS_UNDER_WAY.most {
-                        return Err(fell_behind(finished));
+                        return Err(too_many_outstanding(finished));
                     }
                 }
                 match workload.peek()? {
@@ -399,18 +399,18 @@ impl<O: Observer> Run<'_, O> {
                 let refusal = root.serve(Some(&request), &mut |completion| {
                     finished = finished.max(completion.service.end);
                     if completion.status != Status::Refused {
-                        early_ends.end(completion.service.end);
+                        known_ends.end(completion.service.end);
                     }
-                    report(completion, &mut **workload, *observer, counts, None);
+                    handle_completion(completion, &mut **workload, *observer, counts, None);
                 });
                 counts.oversized += u64::from(refusal == Some(Refusal::TooLarge));
                 if let (None, Some(backlog)) = (refusal, &mut *backlog) {
-                    backlog.arrive(request.arrival, early_ends.arrive(request.arrival));
+                    backlog.arrive(request.arrival, known_ends.arrive(request.arrival));
                 }
             }
             root.serve(None, &mut |completion| {
                 finished = finished.max(completion.service.end);
-                report(completion, &mut **workload, *observer, counts, None);
+                handle_completion(completion, &mut **workload, *observer, counts, None);
             });
         }
         system.advance(finished);
@@ -423,7 +423,7 @@ impl<O: Observer> Run<'_, O> {
     }
 
     /// Checks the limits on memory and, more rarely, accumulates power and checks invariants.
-    fn check_now_and_then(&mut self) -> Result<(), Fault> {
+    fn check_limits(&mut self) -> Result<(), Fault> {
         self.state.checks += 1;
         self.check_data(self.system.held_bytes(), DATA_HELD, "have been written by")?;
         if self.state.checks.is_multiple_of(CHECKS_PER_ACCUMULATION) {
@@ -469,7 +469,7 @@ impl<O: Observer> Run<'_, O> {
     }
 
     #[inline]
-    fn arrive(&mut self) -> Result<(), Fault> {
+    fn submit_next(&mut self) -> Result<(), Fault> {
         let request = self.workload.take();
         self.state.arrivals.as_mut().map_or(Ok(()), |arrivals| arrivals.arrive(request.arrival))?;
         self.state.check_counter.count_blocks(&request);
@@ -494,20 +494,21 @@ impl<O: Observer> Run<'_, O> {
         let counts = &mut state.counts;
         let payload = power_cuts.as_mut().map_or(Payload::NONE, |power_cuts| power_cuts.submitted(&request, system));
         system.submit_with(request, payload, &mut |completion| {
-            report(completion, &mut **workload, *observer, counts, power_cuts.as_deref_mut());
+            handle_completion(completion, &mut **workload, *observer, counts, power_cuts.as_deref_mut());
         });
         if self.system.is_overfull() {
-            return Err(fell_behind(self.system.now()));
+            return Err(too_many_outstanding(self.system.now()));
         }
         Ok(())
     }
 
     #[inline]
-    fn fire(&mut self) {
+    fn fire_timer(&mut self) {
         let Self { system, workload, observer, state, power_cuts, .. } = self;
         let counts = &mut state.counts;
-        system
-            .step(&mut |completion| report(completion, &mut **workload, *observer, counts, power_cuts.as_deref_mut()));
+        system.step(&mut |completion| {
+            handle_completion(completion, &mut **workload, *observer, counts, power_cuts.as_deref_mut())
+        });
     }
 
     /// Checks that no component has failed.
@@ -522,7 +523,7 @@ impl<O: Observer> Run<'_, O> {
     }
 
     pub(super) fn outcome(mut self, end: EndReason) -> Result<Outcome, Fault> {
-        // A component that stops the run leaves the others in the middle of their work.
+        // After a component has stopped the run, others may be in an inconsistent state.
         if self.system.stopped().is_none() {
             self.check_invariants()?;
         }
@@ -559,7 +560,7 @@ impl<O: Observer> Run<'_, O> {
 
 /// The error of too many outstanding parts.
 #[cold]
-fn fell_behind(at: Time) -> Fault {
+fn too_many_outstanding(at: Time) -> Fault {
     Fault::new(Kind::Unsupported).says(format!(
         "more than {} parts of requests are outstanding at {} s: the system has fallen far behind its load; make requests fewer, \
          smaller or later",
@@ -568,9 +569,9 @@ fn fell_behind(at: Time) -> Fault {
     ))
 }
 
-/// Reports a completion to the counts, the observer and the workload.
+/// Counts a completion, and passes it to the observer and the workload.
 #[inline]
-fn report(
+fn handle_completion(
     completion: &Completion,
     workload: &mut dyn Workload,
     observer: &mut impl Observer,

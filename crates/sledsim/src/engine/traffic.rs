@@ -1,9 +1,10 @@
 //! Counts of the measurement window: arrivals, completions, the time-average number of requests in the system, overload.
 //!
-//! A window is an observation period in the sense of operational analysis (P. J. Denning and J. P. Buzen, "The operational
-//! analysis of queueing network models", ACM Computing Surveys 10(3), 1978): throughput is the completions in it over its length,
-//! whenever these requests arrived, and the time in the system is the request-seconds spent in it per completion. Little's law
-//! then holds exactly in every window, also where requests are in the system at its start or its end.
+//! A window is an observation period in the sense of operational analysis (P. J. Denning and J. P. Buzen, "The
+//! operational analysis of queueing network models", ACM Computing Surveys 10(3), 1978): throughput is the number of
+//! completions in it divided by its length, regardless of the arrivals of these requests, and the time in the system is
+//! the request-seconds spent in it per completion. Little's law then holds exactly in every window, even with requests
+//! in the system at its start or end.
 
 use std::collections::VecDeque;
 
@@ -19,7 +20,7 @@ pub struct Traffic {
     pub at_start: u64,
     /// Requests that arrived in the window.
     pub arrived: u64,
-    /// Requests served in the window, whenever they arrived.
+    /// Requests served in the window, regardless of their arrival.
     pub completed: u64,
     /// Requests that failed in the window.
     pub failed: u64,
@@ -31,7 +32,7 @@ pub struct Traffic {
     pub in_system_ns: u128,
 }
 
-/// Open arrivals that come faster than they are served.
+/// Open arrivals that exceed the service rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Overload {
     /// Requests that arrived per second.
@@ -53,7 +54,7 @@ pub(super) struct TrafficCounter {
 }
 
 impl TrafficCounter {
-    /// Starts with so many requests in the system.
+    /// Starts with the given number of requests in the system.
     pub(super) fn begin(&mut self, in_system: u64) {
         self.in_system = in_system;
     }
@@ -81,7 +82,7 @@ impl TrafficCounter {
         self.arrivals_ns += u128::from(request.arrival.ns());
     }
 
-    /// A request leaves the system at `end`, served or failed.
+    /// Counts a request that leaves the system at `end`, served or failed.
     #[inline]
     pub(super) fn leave(&mut self, request: &Request, end: Time, is_served: bool) {
         if request.is_flush() {
@@ -97,7 +98,7 @@ impl TrafficCounter {
         }
     }
 
-    /// Counts of the window if it ends now.
+    /// Returns the counts of a window that ends now.
     pub(super) fn window(&self, now: Time) -> Traffic {
         let [at_start, at_end] = [self.window.at_start, self.in_system];
         let left = self.departures_ns + u128::from(at_end) * u128::from(now.ns());
@@ -106,19 +107,19 @@ impl TrafficCounter {
     }
 }
 
-/// Samples kept at most; when they are full, every other one is dropped.
+/// Maximum number of samples; when it is reached, every other sample is dropped.
 const MAX_SAMPLES: usize = 128;
-/// Fewest arrivals from which overload is recognised: as many as a confidence interval of the mean takes.
+/// Minimum number of arrivals for the detection of overload: as many as for a confidence interval of the mean.
 const MIN_ARRIVALS: u64 = 320;
 /// Standard errors by which the number in the system must grow in each half of the arrivals.
 const GROWTH_ERRORS: f64 = 2.6;
 
-/// Recognises overload by the number of requests that open arrivals find in the system.
+/// Detects overload by the number of requests in the system at open arrivals.
 ///
-/// The number is sampled at equally many arrivals apart. Between samples it changes by increments; a system is overloaded where
-/// their mean is above zero in both halves of the arrivals, by [`GROWTH_ERRORS`] standard errors. A stable system's increments
-/// cancel out, so it fails this test however short the run and however bursty the arrivals; a load of just 100 %, whose number
-/// wanders like a random walk, passes it with a probability of about 10⁻⁴.
+/// The number is sampled at regular intervals of arrivals. A system is overloaded if the mean increment between samples
+/// is above zero by [`GROWTH_ERRORS`] standard errors in both halves of the arrivals. In a stable system, increments
+/// cancel out, however short the run and however bursty the arrivals. At a load of exactly 100 %, where the number is a
+/// random walk, the probability of a false detection is about 10⁻⁴.
 #[derive(Clone)]
 pub(super) struct Backlog {
     samples: Vec<u64>,
@@ -138,7 +139,7 @@ impl Default for Backlog {
 }
 
 impl Backlog {
-    /// A request arrives and finds so many in the system.
+    /// Counts an arrival that finds the given number of requests in the system.
     #[inline]
     pub(super) fn arrive(&mut self, at: Time, in_system: u64) {
         self.last = at;
@@ -165,7 +166,8 @@ impl Backlog {
         self.until_next = self.stride;
     }
 
-    /// Arrivals per second where the system is overloaded; `None` where it is not, or the arrivals are too few to tell.
+    /// Returns the arrivals per second if the system is overloaded; `None` if it is not, or if there are too few
+    /// arrivals.
     pub(super) fn overload(&self) -> Option<f64> {
         if self.arrivals < MIN_ARRIVALS || self.last == self.first {
             return None;
@@ -184,21 +186,21 @@ fn grows(increments: &[f64]) -> bool {
     mean > GROWTH_ERRORS * (squares / (count - 1.0) / count).sqrt()
 }
 
-/// Ends kept at most.
+/// Maximum number of stored ends.
 const MAX_ENDS: usize = 1 << 16;
 
-/// Number of requests in the system where requests end ahead of the clock, as those served in order do.
+/// Number of requests in the system if ends are known ahead of the clock, as in in-order service.
 #[derive(Default)]
-pub(super) struct EarlyEnds {
+pub(super) struct KnownEnds {
     arrived: u64,
     /// Requests that ended by the last arrival.
     left: u64,
-    /// Later ends in rising order, each of so many requests.
+    /// Later ends in rising order, each with its number of requests.
     ends: VecDeque<(Time, u64)>,
 }
 
-impl EarlyEnds {
-    /// A request will end, or has ended, at this time.
+impl KnownEnds {
+    /// Adds a request that ends at this time, which may be in the past.
     #[inline]
     pub(super) fn end(&mut self, at: Time) {
         self.ends.push_back((at, 1));
@@ -207,7 +209,7 @@ impl EarlyEnds {
         }
     }
 
-    /// Merges neighbours, which then count until the later one ends.
+    /// Merges neighbouring ends, which then count until the later one.
     #[cold]
     fn coarsen(&mut self) {
         let merged = self.ends.make_contiguous().chunks(2).map(|pair| {
@@ -217,7 +219,7 @@ impl EarlyEnds {
         self.ends = merged.collect();
     }
 
-    /// A request has arrived, and all ends by then are known: returns how many others are in the system.
+    /// Counts an arrival up to which all ends are known. Returns the number of other requests in the system.
     #[inline]
     pub(super) fn arrive(&mut self, now: Time) -> u64 {
         while let Some(&(_, requests)) = self.ends.front().filter(|(end, _)| *end <= now) {
@@ -225,7 +227,7 @@ impl EarlyEnds {
             self.ends.pop_front();
         }
         self.arrived += 1;
-        // It may have ended itself.
+        // The request itself may have ended, too.
         (self.arrived - self.left).saturating_sub(1)
     }
 }
@@ -283,16 +285,16 @@ mod tests {
     }
 
     #[test]
-    fn early_ends_are_merged_where_they_are_many() {
-        let mut early = EarlyEnds::default();
+    fn many_known_ends_are_merged() {
+        let mut known = KnownEnds::default();
         let count = 5 * MAX_ENDS as u64;
         for end in 0..count {
-            early.arrive(Time::ZERO);
-            early.end(Time::from_ns(end + 1));
-            assert!(early.ends.len() < MAX_ENDS);
+            known.arrive(Time::ZERO);
+            known.end(Time::from_ns(end + 1));
+            assert!(known.ends.len() < MAX_ENDS);
         }
-        let left = early.arrive(Time::from_ns(count / 2));
+        let left = known.arrive(Time::from_ns(count / 2));
         assert!(left.abs_diff(count / 2) <= 16, "{left} of {count}");
-        assert_eq!(early.arrive(Time::from_ns(count)), 1);
+        assert_eq!(known.arrive(Time::from_ns(count)), 1);
     }
 }

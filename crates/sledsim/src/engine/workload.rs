@@ -10,9 +10,9 @@ use crate::time::Time;
 pub enum Next {
     /// At this time, which is not before the last arrival taken or the last completion handled.
     At(Time),
-    /// Unknown yet: the source has work to do first. Ask again.
+    /// Not known yet: the source has work to do first. Call again.
     Busy,
-    /// After a completion, at a time unknown yet.
+    /// After a completion, at a time that is not known yet.
     Waiting,
     /// Never.
     Ended,
@@ -74,7 +74,7 @@ pub trait Workload: Send {
         false
     }
 
-    /// The response time of a request in the recording, asked just before its [`Workload::completed`].
+    /// Returns the recorded response time of a request; called just before [`Workload::completed`].
     fn response_ns(&self, _request: &Request) -> Option<u64> {
         None
     }

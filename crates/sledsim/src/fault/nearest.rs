@@ -1,8 +1,8 @@
-//! The known word most like a misspelt one.
+//! Finds the known word that is most similar to a misspelt one.
 
-/// The word of `known` that a reader may have meant by `given`, if one is near, begins like it or ends in it after a dot:
-/// upper and lower case alike. Words that begin with the same word may be farther apart. Where every letter is another one,
-/// nothing is near.
+/// Returns the word of `known` that is most similar to `given`, if one is close enough, starts like it, or ends with it
+/// after a dot. Case is ignored. Words that start with the same word may differ more. Words without a common letter are
+/// never similar.
 #[must_use]
 pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let (word, letters) = (given.to_lowercase(), given.chars().count());
@@ -19,7 +19,7 @@ pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
     most_like(given, known).into_iter().find(|name| is_near(name) || (letters >= 3 && holds(name)))
 }
 
-/// The words of `known`, those most like `given` first.
+/// Returns the words of `known`, the most similar to `given` first.
 #[must_use]
 pub fn most_like<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let mut words: Vec<&str> = known.into_iter().collect();
@@ -27,12 +27,12 @@ pub fn most_like<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> V
     words
 }
 
-/// The part of a name before its first blank, underscore or hyphen, if it has one.
+/// Returns the part of a name before its first blank, underscore or hyphen, if it has one.
 fn first_word(name: &str) -> Option<&str> {
     name.split_once([' ', '_', '-']).map(|(first, _)| first)
 }
 
-/// Insertions, deletions, replacements and swaps of neighbours between two words.
+/// Returns the number of insertions, deletions, replacements and swaps of neighbours between two words.
 fn distance(one: &str, other: &str) -> usize {
     strsim::osa_distance(&one.to_lowercase(), &other.to_lowercase())
 }

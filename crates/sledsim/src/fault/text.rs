@@ -23,7 +23,7 @@ impl Vocabulary for Keys {
     }
 }
 
-/// Returns a value as it is written in a document: integers without a decimal point.
+/// Returns a value in the notation of documents: integers without a decimal point.
 #[must_use]
 pub fn shown(value: &Value) -> String {
     match value.as_f64() {
@@ -111,7 +111,7 @@ impl Fault {
         };
         let expected = self.expected();
         let valued = match &self.value {
-            // An option of a command stands before its value, as it is typed.
+            // On the command line, the option is shown before its value.
             Some(value) if subject.starts_with("--") => format!("{subject} {}", brief(&shown(value))),
             Some(value) => format!("{subject} = {}", brief(&shown(value))),
             None => subject.clone(),

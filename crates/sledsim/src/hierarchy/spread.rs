@@ -433,7 +433,7 @@ mod tests {
         assert_eq!(parts, [part(0, 95, 1000, 1560), part(1, 0, 0, 1440)]);
         assert_eq!(spread(SpreadLayout::Split).needed_only().split(&across), parts);
 
-        // Two blocks of the second sled: nothing of the first.
+        // Two blocks of the second sled, none of the first.
         let beyond = request(95, 10).with_needed_bytes(6 * 512, 1024, 512);
         assert_eq!(spread(SpreadLayout::Split).split(&beyond), [part(0, 95, 0, 0), part(1, 0, 512, 1024)]);
         assert_eq!(spread(SpreadLayout::Split).needed_only().split(&beyond), [part(1, 0, 512, 1024)]);

@@ -28,7 +28,7 @@ mod tests {
 
     #[test]
     fn mean_interval_has_the_width_of_its_confidence() {
-        // Two values: Student's t of one degree of freedom is that of Cauchy, within tan(pi / 2 * confidence).
+        // Two values: Student's t with one degree of freedom is Cauchy's distribution, within tan(pi / 2 * confidence).
         for confidence in [0.5, 0.9, 0.99] {
             let Interval { low, high } = mean_interval(2, 3.0, 8.0, confidence);
             let half_width = 2.0 * (FRAC_PI_2 * confidence).tan();

@@ -32,7 +32,7 @@ pub enum Quantity {
 
 /// A selection of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Which {
+pub enum Selection {
     /// All of them.
     All,
     /// Reads.
@@ -174,16 +174,16 @@ impl Recorder {
     pub fn summary(&self, quantity: Quantity) -> Option<Summary> {
         let mut moments = self.reads.of(quantity).moments().clone();
         moments.merge(self.writes.of(quantity).moments());
-        Summary::of(&moments, &self.histogram(quantity, Which::All), &self.reads_and_writes[quantity as usize])
+        Summary::of(&moments, &self.histogram(quantity, Selection::All), &self.reads_and_writes[quantity as usize])
     }
 
     /// Returns the distribution of a quantity.
     #[must_use]
-    pub fn histogram(&self, quantity: Quantity, which: Which) -> Histogram {
-        match which {
-            Which::Reads => self.reads.of(quantity).histogram().clone(),
-            Which::Writes => self.writes.of(quantity).histogram().clone(),
-            Which::All => {
+    pub fn histogram(&self, quantity: Quantity, selection: Selection) -> Histogram {
+        match selection {
+            Selection::Reads => self.reads.of(quantity).histogram().clone(),
+            Selection::Writes => self.writes.of(quantity).histogram().clone(),
+            Selection::All => {
                 let mut all = self.reads.of(quantity).histogram().clone();
                 all.merge(self.writes.of(quantity).histogram());
                 all

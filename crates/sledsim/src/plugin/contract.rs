@@ -155,7 +155,7 @@ pub struct Copies {
 }
 
 impl Copies {
-    /// Stands for a positioning time that is not known.
+    /// Value of an unknown positioning time.
     pub const UNKNOWN: u64 = u64::MAX;
 
     /// Returns the number of rows.
@@ -220,8 +220,8 @@ dyn_clone::clone_trait_object!(CustomMirror);
 /// A custom spin-down policy: decides when an idle device enters its lower modes. A clone continues independently from the same
 /// state.
 ///
-/// Before the run, and after each request that the device serves, it is asked for the idle time of each mode below the ready one,
-/// from the upper ones down. A mode that would be entered later than a lower one is skipped.
+/// [`CustomSpinDown::after_ns`] is called before the run and after each request that the device serves, for each mode
+/// below the ready one, from the upper ones down. A mode that would be entered later than a lower one is skipped.
 pub trait CustomSpinDown: DynClone + Send {
     /// Returns the name for messages.
     fn name(&self) -> &str;

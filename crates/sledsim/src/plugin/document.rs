@@ -6,7 +6,7 @@ use crate::scenario::{is_file, Content, Node, Table};
 /// The value of `name` or `mechanism` that marks a plugin in its full form.
 const CUSTOM: &str = "custom";
 
-/// The roles of policies; a mechanism has a form of its own.
+/// The roles of policies; a mechanism has a different form.
 const POLICIES: [Role; 4] = [Role::Scheduler, Role::Replacement, Role::Mirror, Role::SpinDown];
 
 /// Returns true if a key of a component holds a policy that may be custom.

@@ -15,7 +15,7 @@ use crate::fault::{Fault, Faults, Kind};
 pub enum Role {
     /// The next request that a drive serves.
     Scheduler,
-    /// The key that a cache evicts, and whether one is admitted.
+    /// The key that a cache evicts, and the admission of keys.
     Replacement,
     /// The copy of a mirror that serves a read.
     Mirror,

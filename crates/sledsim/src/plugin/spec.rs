@@ -63,8 +63,8 @@ pub struct PluginSpec {
     /// The function of the library that is called for completions; none when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed: Option<String>,
-    /// Whether a compiled function uses positioning times, which are expensive to compute; true when absent. A Python class
-    /// declares this itself.
+    /// Whether a compiled function uses positioning times, which are expensive to compute; true when absent. A Python
+    /// class declares this itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub positioning: Option<bool>,
     /// Size of a compiled function's state for each queue, cache, mirror or device; 0 when absent.

@@ -1,8 +1,8 @@
 //! The energy account of one mechanism.
 //!
-//! A mechanism adds intervals in the order of time: what it does, until when. The account derives from them the time and energy of
-//! each activity, the number of times each was entered, the peak power, and, on request, a timeline. Its size does not grow with the
-//! run, except for the timeline; adding an interval takes constant time.
+//! A mechanism adds intervals in order of time, each with its activity and its end. The account derives from them the
+//! time and energy of each activity, the number of times each was entered, the peak power, and, on request, a timeline.
+//! Its size does not grow with the run, except for the timeline; adding an interval takes constant time.
 
 use super::peak::{Peak, WINDOW_NS};
 use super::timeline::{Record, Span, TimelineSpec};
@@ -388,7 +388,8 @@ impl EnergyAccount {
         self.record.is_some() || self.at < self.start
     }
 
-    /// Lets windows begin at `start`, which may be after [`EnergyAccount::at`]; earlier ones are dropped. The totals go on.
+    /// Lets windows begin at `start`, which may be after [`EnergyAccount::at`]; earlier ones are dropped. The totals
+    /// are not reset.
     pub fn start(&mut self, start: Time) {
         self.start = start;
         self.window_end = start + WINDOW_NS;

@@ -335,7 +335,7 @@ impl<'a> Life<'a> {
                 self.bays[bay].fails_h = self.known_failure_h(self.bays[bay].law, stream);
             }
         } else if self.enclosure.rebuild.time.distribution == DelayDistribution::Exponential {
-            // With fewer spares the other rebuilds have another speed. Exponential times can be drawn anew.
+            // With fewer spares, the speed of the other rebuilds changes. Exponential times can be drawn again.
             self.rebuilds.clear();
         }
     }
@@ -378,7 +378,8 @@ impl<'a> Life<'a> {
         Bay { role, law, since_h: self.now_h, data_since_h: self.now_h, fails_h }
     }
 
-    /// Returns the time of failure of a device that begins to age now, as far as it is drawn now, h.
+    /// Returns the time of failure of a device that begins to age now, h, if it is drawn in advance; infinity
+    /// otherwise.
     fn known_failure_h(&self, law: Law, stream: &mut Stream) -> f64 {
         let mut age_h = if matches!(self.draw, Draw::Lifetimes) { law.sample_h(stream) } else { f64::INFINITY };
         if let Some(tips) = &self.enclosure.device.tips {

@@ -182,8 +182,8 @@ pub enum DelayDistribution {
 pub struct Repair {
     /// Time to a visit while all data has full redundancy; no such visit if absent. Requires `mandatory`.
     pub preventive: Option<Delay>,
-    /// Time to a visit after redundancy is lost; no such visit if absent. An exponential time is drawn anew when redundancy is
-    /// lost. Of two fixed times, the earlier visit takes place.
+    /// Time to a visit after redundancy is lost; no such visit if absent. An exponential time is drawn again when
+    /// redundancy is lost. Of two fixed times, the earlier visit takes place.
     pub mandatory: Option<Delay>,
 }
 

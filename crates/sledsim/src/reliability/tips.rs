@@ -25,7 +25,8 @@ impl Tips {
                 break;
             }
             let next_h = now_h + self.mttf_h / f64::from(self.count - missing) * stream.exponential();
-            // Lifetimes of tips are exponential: the time to the next failure can be drawn anew when their number changes.
+            // Lifetimes of tips are exponential: the time to the next failure can be drawn again when their number
+            // changes.
             if remapped_h.front().is_some_and(|&back_h| back_h <= next_h) {
                 now_h = remapped_h.pop_front().unwrap_or(next_h);
                 missing -= 1;

@@ -1,4 +1,4 @@
-//! Scenarios: every parameter of everything, defined once; from a document to a run and its report.
+//! Scenarios: definitions of all parameters, and the way from a document to a run and its report.
 
 mod assemble;
 mod document;

@@ -14,8 +14,8 @@ use crate::plugin::PluginLoader;
 use crate::traces::Table;
 use crate::workloads::WorkloadSpec;
 
-/// A scenario with every key, what its values are from, and its system, which the first run or session takes; further ones build it
-/// again.
+/// A scenario with every key, the sources of its values, and its system. The first run or session takes the system;
+/// further ones build it again.
 pub struct Resolved {
     scenario: Scenario,
     citations: Vec<String>,
@@ -34,12 +34,12 @@ impl Resolved {
         Self { scenario, citations: Vec::new(), assembly: Mutex::new(Some(assembly)) }
     }
 
-    /// The same, with the works that its values are taken from.
+    /// Returns the scenario with the citation keys of its values.
     pub(super) fn citing(self, citations: Vec<String>) -> Self {
         Self { citations, ..self }
     }
 
-    /// Reads the text of a resolved scenario, and loads its plugins again.
+    /// Reads the text of a resolved scenario and reloads its plugins.
     ///
     /// # Errors
     /// The text is not a scenario, or a plugin is not found or has changed.
@@ -55,20 +55,20 @@ impl Resolved {
         &self.scenario
     }
 
-    /// Sets the trace in memory that it replays. Scenarios with other workloads stay as they are.
+    /// Sets the trace in memory that it replays. Other workloads are unchanged.
     pub fn set_table(&mut self, table: Option<Arc<Table>>) {
         if let WorkloadSpec::Trace(trace) = &mut self.scenario.workload {
             trace.table = table;
         }
     }
 
-    /// The scenario alone.
+    /// Returns the scenario without its system.
     #[must_use]
     pub fn into_scenario(self) -> Scenario {
         self.scenario
     }
 
-    /// Works that the entries of its devices and its workload in the catalogue are taken from, each once.
+    /// Returns the citation keys of the catalogue entries of its devices and workload, without duplicates.
     #[must_use]
     pub fn citations(&self) -> &[String] {
         &self.citations
@@ -80,7 +80,7 @@ impl Resolved {
         self.scenario.system.has_plugins()
     }
 
-    /// Runs the scenario. `keep_going` is asked every few thousand events.
+    /// Runs the scenario. `keep_going` is called every few thousand events.
     ///
     /// # Errors
     /// As for [`run`](super::run()).
@@ -89,7 +89,7 @@ impl Resolved {
         run::run_on(assembly, &self.scenario, self.citations.clone(), keep, keep_going)
     }
 
-    /// A session with its system.
+    /// Opens a session with its system.
     ///
     /// # Errors
     /// As for [`Session::new`].
@@ -98,7 +98,7 @@ impl Resolved {
         Ok(Session::on(self.assembly(keep.check)?, &self.scenario, keep))
     }
 
-    /// The system, as it is before anything has happened.
+    /// Returns the system in its initial state.
     fn assembly(&self, checks_rules: bool) -> Result<Assembly, RunError> {
         let built = self.assembly.lock().ok().filter(|_| !checks_rules).and_then(|mut built| built.take());
         built.map_or_else(|| run::system(&self.scenario, checks_rules), Ok)
@@ -106,7 +106,7 @@ impl Resolved {
 }
 
 impl Clone for Resolved {
-    /// The same scenario; its system is built again.
+    /// Returns the same scenario; its system is built again.
     fn clone(&self) -> Self {
         Self::new(self.scenario.clone(), self.citations.clone())
     }

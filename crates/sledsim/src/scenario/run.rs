@@ -1,4 +1,4 @@
-//! Running a scenario.
+//! Runs scenarios.
 
 use super::assemble::{self, AssembledComponent, Assembly};
 use super::report::power_cuts::{self, PowerCutReport};
@@ -24,7 +24,7 @@ pub enum RunError {
     /// The trace can't be read or does not fit.
     #[error(transparent)]
     Trace(Fault),
-    /// The simulator broke a rule of its own, which is found where the run checks them; or time does not go on.
+    /// An invariant of the simulator is broken, in a run that checks them, or time does not advance.
     #[error(transparent)]
     Rule(Fault),
     /// A custom policy failed.
@@ -32,12 +32,12 @@ pub enum RunError {
     Policy(Box<Stopped>),
 }
 
-/// A run that stopped because a custom policy failed.
+/// A run that ended because a custom policy failed.
 #[derive(Debug)]
 pub struct Stopped {
     /// The fault of the policy, with time and request.
     pub fault: Fault,
-    /// The result until then; none for a session, which still has it.
+    /// The result up to the failure; none for a session, which still holds it.
     pub so_far: Option<RunOutput>,
 }
 
@@ -46,7 +46,7 @@ pub struct Stopped {
 pub struct RunOutput {
     /// The report.
     pub report: Report,
-    /// Distributions, and the log if asked for.
+    /// Distributions, and the log if requested.
     pub recorder: Recorder,
     /// The work of the mechanisms, if requested; empty if the device's powers are not known.
     pub timeline: Option<Timeline>,
@@ -54,21 +54,22 @@ pub struct RunOutput {
     pub activities: Vec<(String, Activity)>,
 }
 
-/// Data that a run keeps besides its report, and whether it checks itself.
+/// Data that a run keeps in addition to its report, and its self-checks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Keep {
     /// The log of requests.
     pub log: bool,
     /// The work of the mechanisms, in this period.
     pub timeline: Option<TimelineSpec>,
-    /// True to check the rules between components, and the accounts of each, during the run: this takes time and changes nothing.
+    /// True to check the protocol between components and the invariants of each during the run. Checks take time and do
+    /// not change results.
     pub check: bool,
 }
 
-/// Runs a resolved scenario; keeps a log of requests if asked. `keep_going` is asked every few thousand events.
+/// Runs a resolved scenario; keeps a log of requests if `log`. `keep_going` is called every few thousand events.
 ///
 /// # Errors
-/// The scenario does not fit together, or its trace is bad.
+/// The scenario has contradictions, or its trace is invalid.
 pub fn run(
     scenario: &Scenario,
     citations: Vec<String>,
@@ -78,7 +79,7 @@ pub fn run(
     run_keeping(scenario, citations, &Keep { log, ..Keep::default() }, keep_going)
 }
 
-/// The same, with all that a run can keep.
+/// As [`run`], with a choice of the data to keep.
 ///
 /// # Errors
 /// As for [`run`].
@@ -124,11 +125,11 @@ pub(super) fn run_on(
     let (outcome, cuts) = ran.map_err(|fault| stopped(scenario, fault, livelock_in(&assembly)))?;
     let mut report = Report::new(scenario, &assembly, &outcome, &recorder, workload.skipped(), citations);
     report.replay = workload.replayed().map(Into::into);
-    // What is left to be done is not told: it is the same requests again.
+    // Progress is not reported, because the search repeats the same requests.
     let done = Progress { submitted: outcome.submitted, now: outcome.finished, fraction_taken: Some(1.0) };
     let mut goes_on = !matches!(outcome.end, EndReason::Interrupted | EndReason::Failed);
     for (index, cut) in cuts.iter().enumerate() {
-        // A system is made anew for each, which who has interrupted the run need not wait for.
+        // A new system is built for each cut, unless the run was interrupted.
         let losses = match &plan {
             Some(plan) if goes_on => {
                 let mut assembly = system(scenario, keep.check)?;
@@ -161,7 +162,7 @@ pub(super) fn run_on(
     }
 }
 
-/// A fault of a component's policy, by the path of that.
+/// Returns the fault of a component's policy, at the path of the policy.
 pub(super) fn from_plugin(mut fault: Fault, component: ComponentId, components: &[AssembledComponent]) -> Fault {
     if let Some(found) = components.iter().find(|each| each.ids.contains(&component)) {
         fault = fault.within(Path::from(found.path.as_str()));
@@ -182,7 +183,7 @@ fn logged(rows: u64) -> Result<(), RunError> {
     Err(RunError::Scenario(Fault::new(Kind::Unsupported).says(says).into()))
 }
 
-/// The system of a scenario, which may check rules.
+/// Returns the system of a scenario, with or without checks.
 pub(super) fn system(scenario: &Scenario, checks_rules: bool) -> Result<Assembly, RunError> {
     let mut empty = System::default();
     if checks_rules {
@@ -191,7 +192,7 @@ pub(super) fn system(scenario: &Scenario, checks_rules: bool) -> Result<Assembly
     assemble::system(empty, &scenario.system, scenario.seed).map_err(RunError::Scenario)
 }
 
-/// The workload of a scenario on its system, which may hold the bytes of its blocks.
+/// Returns the workload of a scenario on its system, whose runs may hold data.
 fn start(assembly: &mut Assembly, scenario: &Scenario, holds_data: bool) -> Result<Box<dyn Workload>, RunError> {
     if holds_data {
         assembly.system.hold_data(Stream::new(scenario.seed, "media at power cuts"));
@@ -203,7 +204,7 @@ fn livelock_in(assembly: &Assembly) -> Option<(Livelock, &[AssembledComponent])>
     Some((assembly.system.livelock()?, &assembly.components))
 }
 
-/// A fault that names a component by its path, if one holds the run.
+/// Returns a fault that names the component that does not advance, if there is one.
 pub(super) fn placed(mut fault: Fault, livelock: Option<(Livelock, &[AssembledComponent])>) -> Fault {
     if let Some((livelock, components)) = livelock {
         let whose = components.iter().find(|each| each.ids.contains(&livelock.component));
@@ -212,7 +213,7 @@ pub(super) fn placed(mut fault: Fault, livelock: Option<(Livelock, &[AssembledCo
     fault
 }
 
-/// The error of a run, by the place of the fault: the simulator, a trace, or the scenario.
+/// Returns the error of a run by the location of the fault: the simulator, a trace, or the scenario.
 fn stopped(scenario: &Scenario, fault: Fault, livelock: Option<(Livelock, &[AssembledComponent])>) -> RunError {
     let fault = placed(fault, livelock);
     match (fault.kind, &scenario.workload) {

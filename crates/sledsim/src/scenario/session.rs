@@ -50,16 +50,16 @@ pub struct Session {
 }
 
 impl Session {
-    /// A system to which nothing has happened yet.
+    /// Opens a session with a new system.
     ///
     /// # Errors
-    /// The scenario does not fit together, or has power cuts.
+    /// The scenario has contradictions or power cuts.
     pub fn new(scenario: &Scenario, keep: &Keep) -> Result<Self, RunError> {
         Self::require_no_cuts(scenario)?;
         Ok(Self::on(run::system(scenario, keep.check)?, scenario, keep))
     }
 
-    /// Refuses a scenario with power cuts.
+    /// Rejects a scenario with power cuts.
     pub(super) fn require_no_cuts(scenario: &Scenario) -> Result<(), RunError> {
         if scenario.run.power_cuts.is_none() {
             return Ok(());
@@ -89,10 +89,10 @@ impl Session {
         }
     }
 
-    /// Goes back, or on, to where another session of the same system stands.
+    /// Sets the state to that of another session of the same system.
     ///
     /// # Errors
-    /// It is of another system; nothing has changed then.
+    /// The other session has a different system; the state is unchanged.
     pub fn restore(&mut self, snapshot: Self) -> Result<(), RunError> {
         if self.scenario.system != snapshot.scenario.system {
             let says = "the snapshot is of another system than the session: restore one that this session, or one with the same \
@@ -140,7 +140,7 @@ impl Session {
     /// See [`engine::Session::advance_watched`].
     ///
     /// # Errors
-    /// As there; one that names a component names it by its path.
+    /// As there; faults name components by their paths.
     #[inline]
     pub fn advance(&mut self, until: Time, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<bool, RunError> {
         let advanced = self.engine.advance_watched(until, keep_going);
@@ -159,7 +159,7 @@ impl Session {
     /// See [`engine::Session::serve_now`].
     ///
     /// # Errors
-    /// As there; one that names a component names it by its path.
+    /// As there; faults name components by their paths.
     pub fn serve_now(
         &mut self,
         requests: impl IntoIterator<Item = Request>,
@@ -189,10 +189,10 @@ impl Session {
         self.engine.under_way()
     }
 
-    /// The result of a run that went as this session and ended now. The session can continue.
+    /// Returns the result of a run that ended now. The session can continue.
     ///
     /// # Errors
-    /// A rule of the simulator is broken, where it is checked.
+    /// An invariant of the simulator is broken, if checks are enabled.
     pub fn result(&self, citations: Vec<String>) -> Result<RunOutput, RunError> {
         let (outcome, system, recorder) = self.engine.clone().end(self.end()).map_err(|fault| self.stopped(fault))?;
         let Self { ref components, overhead_ns, capacity_blocks, block_bytes, .. } = *self;

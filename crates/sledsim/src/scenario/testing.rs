@@ -1,3 +1,3 @@
-//! For tests: the system of a scenario with something put between its components.
+//! For tests: the system of a scenario with additional components between its own.
 
 pub use super::assemble::{assemble, Between};

@@ -39,17 +39,15 @@ pub(super) const ENTRY: Entry = Entry {
 };
 
 /// Every action that blkparse prints.
-const ACTIONS: [&[u8]; 17] =
+pub(super) const ACTIONS: [&[u8]; 17] =
     [b"A", b"B", b"C", b"D", b"F", b"G", b"I", b"M", b"P", b"Q", b"R", b"S", b"T", b"U", b"UT", b"X", b"m"];
 const MINOR_BITS: u32 = 20;
 const MAJORS: u64 = 1 << 12;
 const SHAPE: &str = "major,minor cpu sequence seconds pid action rwbs";
 
-struct Blkparse {
+/// Selects the events that are requests, and counts the events before the first of them. Shared with blktrace's binary files.
+pub(super) struct EventFilter {
     event: BlkparseEvent,
-    sector_bytes: u32,
-    /// True if the statistics at the end have begun.
-    in_statistics: bool,
     has_requests: bool,
     /// Events so far of each of [`ACTIONS`], counted until the first request.
     events: [u64; ACTIONS.len()],
@@ -57,48 +55,110 @@ struct Blkparse {
     requests_of_other_event: u64,
 }
 
-impl Blkparse {
-    const fn new(event: BlkparseEvent, sector_bytes: u32) -> Self {
-        Self {
-            event,
-            sector_bytes,
-            in_statistics: false,
-            has_requests: false,
-            events: [0; ACTIONS.len()],
-            requests_of_other_event: 0,
-        }
+impl EventFilter {
+    pub const fn new(event: BlkparseEvent) -> Self {
+        Self { event, has_requests: false, events: [0; ACTIONS.len()], requests_of_other_event: 0 }
     }
 
-    /// The step of an event `event`, of which these are the words behind `rwbs`.
-    fn step<'a>(
-        &self,
-        (time_ns, device, rwbs): (u64, u32, &[u8]),
-        mut rest: impl Iterator<Item = &'a [u8]>,
-        line: &[u8],
-    ) -> Parsed<Step> {
-        if rwbs.contains(&b'D') {
-            return Ok(Step::Other);
+    /// The step of an event with the action `ACTIONS[action]`: `parse` gives it if the event is of the kind that arrives.
+    pub fn step(&mut self, action: usize, parse: impl FnOnce() -> Parsed<Step>) -> Parsed<Step> {
+        if ACTIONS[action] == action_of(self.event) {
+            let step = parse()?;
+            self.has_requests |= !matches!(step, Step::Other);
+            return Ok(step);
         }
-        let flushes = rwbs.starts_with(b"F");
-        let alone = if flushes { Step::Request(TraceRecord::flush(time_ns, device)) } else { Step::Other };
-        let Some(op) = op(rwbs) else { return Ok(alone) };
-        let Some(sector) = rest.next().filter(|word| !is_remark(word)) else { return Ok(alone) };
-        let sector = unsigned("sector", sector)?;
-        match rest.next() {
-            Some(b"+") => {}
-            // Of a command that is passed through: its bytes, then the command or the program.
-            Some(word) if is_remark(word) => return Ok(Step::Other),
-            _ => return Err(FieldFault::text("line", "`sector + blocks`", line)),
+        if !self.has_requests {
+            self.events[action] += 1;
+            if ACTIONS[action] == action_of(other_event(self.event)) && !matches!(parse(), Ok(Step::Other) | Err(_)) {
+                self.requests_of_other_event += 1;
+            }
         }
-        let offset_bytes = sectors_to_bytes("sector", sector, self.sector_bytes)?;
-        let bytes = sectors_to_bytes("blocks", unsigned("blocks", rest.next().unwrap_or(&[]))?, self.sector_bytes)?;
-        if flushes && bytes == 0 {
-            return Ok(alone);
-        }
-        let flags = flags(rwbs, op);
-        let record = TraceRecord { flags, ..TraceRecord::new(time_ns, device, offset_bytes, bytes, op) };
-        Ok(if flushes { Step::FlushAnd(record) } else { Step::Request(record) })
+        Ok(Step::Other)
     }
+
+    /// As [`super::RecordParser::describe_others`].
+    pub fn describe_others(&self) -> Option<Others> {
+        let shown = |action: &[u8]| String::from_utf8_lossy(action).into_owned();
+        let wanted = shown(action_of(self.event));
+        let other = other_event(self.event);
+        let text = match self.requests_of_other_event {
+            0 => {
+                let counted = ACTIONS.iter().zip(self.events).filter(|(_, count)| *count > 0);
+                let counts: Vec<String> = counted.map(|(action, count)| format!("{count} {}", shown(action))).collect();
+                if counts.is_empty() {
+                    return None;
+                }
+                format!("among its {wanted} events; its other events are {}", counts.join(", "))
+            }
+            requests => {
+                format!("among its {wanted} events, but {requests} among its {} events", shown(action_of(other)))
+            }
+        };
+        let setting = (self.requests_of_other_event > 0).then_some(("event", other.name()));
+        Some(Others { text, setting })
+    }
+}
+
+/// The data of an event.
+pub(super) enum EventData {
+    /// None.
+    Empty,
+    /// Bytes of the device.
+    Range { offset_bytes: u64, bytes: u64 },
+    /// A SCSI command that a program passes through to the drive.
+    Command,
+}
+
+/// The step of an event that arrives: `rwbs` are the letters that blkparse prints for its operation.
+pub(super) fn arrival(
+    time_ns: u64,
+    device: u32,
+    rwbs: &[u8],
+    data: impl FnOnce() -> Parsed<EventData>,
+) -> Parsed<Step> {
+    if rwbs.contains(&b'D') {
+        return Ok(Step::Other);
+    }
+    let flushes = rwbs.starts_with(b"F");
+    let alone = if flushes { Step::Request(TraceRecord::flush(time_ns, device)) } else { Step::Other };
+    let Some(op) = op(rwbs) else { return Ok(alone) };
+    match data()? {
+        EventData::Command => Ok(Step::Other),
+        EventData::Range { offset_bytes, bytes } if !(flushes && bytes == 0) => {
+            let flags = flags(rwbs, op);
+            let record = TraceRecord { flags, ..TraceRecord::new(time_ns, device, offset_bytes, bytes, op) };
+            Ok(if flushes { Step::FlushAnd(record) } else { Step::Request(record) })
+        }
+        EventData::Empty | EventData::Range { .. } => Ok(alone),
+    }
+}
+
+struct Blkparse {
+    filter: EventFilter,
+    sector_bytes: u32,
+    /// True if the statistics at the end have begun.
+    in_statistics: bool,
+}
+
+impl Blkparse {
+    const fn new(event: BlkparseEvent, sector_bytes: u32) -> Self {
+        Self { filter: EventFilter::new(event), sector_bytes, in_statistics: false }
+    }
+}
+
+/// The data of an event, from the words behind `rwbs`.
+fn data<'a>(mut rest: impl Iterator<Item = &'a [u8]>, line: &[u8], sector_bytes: u32) -> Parsed<EventData> {
+    let Some(sector) = rest.next().filter(|word| !is_remark(word)) else { return Ok(EventData::Empty) };
+    let sector = unsigned("sector", sector)?;
+    match rest.next() {
+        Some(b"+") => {}
+        // Of a command that is passed through: its bytes, then the command or the program.
+        Some(word) if is_remark(word) => return Ok(EventData::Command),
+        _ => return Err(FieldFault::text("line", "`sector + blocks`", line)),
+    }
+    let offset_bytes = sectors_to_bytes("sector", sector, sector_bytes)?;
+    let bytes = sectors_to_bytes("blocks", unsigned("blocks", rest.next().unwrap_or(&[]))?, sector_bytes)?;
+    Ok(EventData::Range { offset_bytes, bytes })
 }
 
 impl LineParser for Blkparse {
@@ -137,20 +197,8 @@ impl LineParser for Blkparse {
         if !rwbs.iter().all(u8::is_ascii_uppercase) {
             return Err(FieldFault::text("rwbs", "upper-case letters, such as R, WS or FWFS", rwbs));
         }
-        let event = (time_ns, device, rwbs);
-        if action == action_of(self.event) {
-            let step = self.step(event, words, line)?;
-            self.has_requests |= !matches!(step, Step::Other);
-            return Ok(step);
-        }
-        if !self.has_requests {
-            self.events[known] += 1;
-            let is_request = || !matches!(self.step(event, words, line), Ok(Step::Other) | Err(_));
-            if action == action_of(other_event(self.event)) && is_request() {
-                self.requests_of_other_event += 1;
-            }
-        }
-        Ok(Step::Other)
+        let sector_bytes = self.sector_bytes;
+        self.filter.step(known, || arrival(time_ns, device, rwbs, || data(words, line, sector_bytes)))
     }
 
     fn sector_bytes(&self) -> u32 {
@@ -162,24 +210,7 @@ impl LineParser for Blkparse {
     }
 
     fn describe_others(&self) -> Option<Others> {
-        let shown = |action: &[u8]| String::from_utf8_lossy(action).into_owned();
-        let wanted = shown(action_of(self.event));
-        let other = other_event(self.event);
-        let text = match self.requests_of_other_event {
-            0 => {
-                let counted = ACTIONS.iter().zip(self.events).filter(|(_, count)| *count > 0);
-                let counts: Vec<String> = counted.map(|(action, count)| format!("{count} {}", shown(action))).collect();
-                if counts.is_empty() {
-                    return None;
-                }
-                format!("among its {wanted} events; its other events are {}", counts.join(", "))
-            }
-            requests => {
-                format!("among its {wanted} events, but {requests} among its {} events", shown(action_of(other)))
-            }
-        };
-        let setting = (self.requests_of_other_event > 0).then_some(("event", other.name()));
-        Some(Others { text, setting })
+        self.filter.describe_others()
     }
 }
 
@@ -240,13 +271,15 @@ fn begins_statistics(line: &[u8]) -> bool {
 /// Linux's device number.
 fn device(text: &[u8]) -> Parsed<u32> {
     let comma = text.iter().position(|&byte| byte == b',').unwrap_or(text.len());
-    let major = digits(&text[..comma]).filter(|&major| major < MAJORS);
-    let minor = text.get(comma + 1..).and_then(digits).filter(|&minor| minor < 1 << MINOR_BITS);
-    match (major, minor) {
-        (Some(major), Some(minor)) => u32::try_from(major << MINOR_BITS | minor).ok(),
-        _ => None,
-    }
-    .ok_or_else(|| FieldFault::text("device", "major,minor below 4096 and 1048576", text))
+    let (major, minor) = (digits(&text[..comma]), text.get(comma + 1..).and_then(digits));
+    device_number(major, minor).ok_or_else(|| FieldFault::text("device", "major,minor below 4096 and 1048576", text))
+}
+
+/// Linux's number of the device with these numbers; `None` if they are too large or missing.
+pub(super) fn device_number(major: Option<u64>, minor: Option<u64>) -> Option<u32> {
+    let major = major.filter(|&major| major < MAJORS)?;
+    let minor = minor.filter(|&minor| minor < 1 << MINOR_BITS)?;
+    u32::try_from(major << MINOR_BITS | minor).ok()
 }
 
 /// Read, write, or neither.

@@ -115,7 +115,8 @@ fn build(input: &mut Input, options: &TraceOptions) -> Built {
         let head = Head::with_lines(input.peek(LONGEST_LINE_BYTES)?, usize::MAX);
         if let Some(suggestion) = suggest(map, &head, options) {
             let column = columns.op;
-            let problem = format!("column {column} (from 0) has operations other than R, W, WF and F: give their codes");
+            let problem =
+                format!("column {column} (from 0) has operations other than R, W, WF and F: give their codes");
             return Err(Box::new(TraceError::Columns { file, place: Place::Line(1), problem, suggestion }));
         }
     }
@@ -341,8 +342,7 @@ impl Columns {
         let mut unknown = Vec::new();
         let header_name = |column: usize| has_header.then(|| names[column].as_str());
 
-        let time =
-            if ignore_times { None } else { Some(required(found.time, "time", "t_ns or timestamp_us")?) };
+        let time = if ignore_times { None } else { Some(required(found.time, "time", "t_ns or timestamp_us")?) };
         let time = time.map(|column| {
             let unit = map.time_unit.or_else(|| header_name(column).and_then(unit_of_time));
             (column, unit.unwrap_or_else(|| note(&mut unknown, "time_unit", names, column, TimeUnit::Ns)))

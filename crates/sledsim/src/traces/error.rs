@@ -55,8 +55,8 @@ pub enum TraceError {
     Archive {
         /// The trace's name.
         file: String,
-        /// The kind of archive, with an article.
-        kind: &'static str,
+        /// The kind of archive with an article, and why it is not read.
+        kind: String,
         /// The command that unpacks it.
         command: String,
     },
@@ -168,7 +168,7 @@ impl TraceError {
                 .located(*place),
             Self::Archive { file, kind, command } => Fault::new(Kind::UnknownFormat)
                 .in_file(file.as_str())
-                .says(format!("this is {kind}, not a trace: unpack it with `{command}`, and give a file of it")),
+                .says(format!("this is {kind}: unpack it with `{command}`, and give a file of it")),
             Self::UnknownContent(unknown) => unknown.fault(),
             Self::BytesOrSectors { file, format, detected_by, first } => {
                 let sector = u64::from(DEFAULT_SECTOR_BYTES);
@@ -393,6 +393,8 @@ pub enum Remedy {
     RepairTrace,
     /// Restore the header, or read it as another format.
     RestoreHeader,
+    /// As this sentence says.
+    Other(&'static str),
     /// Give the size of its sectors.
     NameSectors,
     /// Give another size of its sectors.
@@ -420,6 +422,8 @@ pub enum Remedy {
         misplaced: u64,
         /// Records that are.
         good: u64,
+        /// Records that are bad for another reason.
+        bad: u64,
         /// True if all records of the trace were read, false if only its beginning was.
         is_complete: bool,
     },
@@ -445,15 +449,21 @@ impl BadRecord {
         match self.remedy {
             Remedy::RepairTrace => fault.says("where the next record begins is not known: repair the trace"),
             Remedy::RestoreHeader => fault.says("restore the header"),
+            Remedy::Other(sentence) => fault.says(sentence),
             Remedy::NameSectors => fault.says("give it with ").option("sector_bytes"),
             Remedy::OtherSectors { given } => {
                 fault.says("give the size that a sector of the trace has, instead of ").set("sector_bytes", given)
             }
             Remedy::OtherFormat { format } => fault.says("it can be read with ").set("format", format.name()),
-            Remedy::Sort { misplaced, good, is_complete } => fault.says(format!(
-                "{misplaced} of {} records are out of order: sort the trace by time",
-                tried(is_complete, misplaced + good)
-            )),
+            Remedy::Sort { misplaced, good, bad, is_complete } => {
+                let records = tried(is_complete, misplaced + good);
+                let fault =
+                    fault.says(format!("{misplaced} of {records} records are out of order: give ")).set("sort", true);
+                match bad {
+                    0 => fault,
+                    bad => fault.says(" and ").set("skip_bad", bad),
+                }
+            }
             Remedy::Skip { bad, good: 0, is_complete } => {
                 fault.says(format!("none of {} records can be read: repair the trace", tried(is_complete, bad)))
             }

@@ -82,6 +82,10 @@ pub(super) enum Carries {
     Ticks,
     /// Pages of a cache, each a sector of the trace.
     Pages,
+    /// Objects of a cache, each with a number but without an address on a device.
+    Objects,
+    /// Records in order of their completion, which are sorted by arrival.
+    Completions,
 }
 
 /// A format that was detected.
@@ -156,6 +160,18 @@ impl TraceFormat {
     #[must_use]
     pub fn lists_pages(self) -> bool {
         self.entry().carries.contains(&Carries::Pages)
+    }
+
+    /// Returns true if a trace of it is a list of objects of a cache, whose offsets are numbers of objects. Such traces are for
+    /// hit ratios: no device has these addresses.
+    #[must_use]
+    pub fn lists_objects(self) -> bool {
+        self.entry().carries.contains(&Carries::Objects)
+    }
+
+    /// Returns true if its records are in order of their completion.
+    pub(super) fn logs_completions(self) -> bool {
+        self.entry().carries.contains(&Carries::Completions)
     }
 
     /// Returns true if its records make a closed loop, with recorded service times and gaps between requests.

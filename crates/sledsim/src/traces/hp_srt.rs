@@ -147,7 +147,10 @@ impl RecordParser for HpSrt {
     }
 
     fn units(&self) -> Option<String> {
-        Some(if self.is_1_7 { "times in us, addresses in bytes" } else { "times in us, addresses in sectors" }.to_owned())
+        Some(
+            if self.is_1_7 { "times in us, addresses in bytes" } else { "times in us, addresses in sectors" }
+                .to_owned(),
+        )
     }
 
     fn has_times(&self) -> bool {

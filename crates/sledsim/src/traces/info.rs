@@ -22,6 +22,8 @@ pub struct TraceInfo {
     pub format_detected_by: String,
     /// True if records have arrival times.
     pub has_times: bool,
+    /// True if it is a list of objects of a cache, whose offsets are numbers of objects.
+    pub lists_objects: bool,
     /// The units of its times and addresses; `None` where the format's description states them.
     pub units: Option<String>,
     /// Bytes in a sector of this trace.
@@ -250,6 +252,7 @@ impl Totals {
             format: TraceFormat::name(reader.format()),
             format_detected_by: reader.detected_by().to_owned(),
             has_times: reader.has_times(),
+            lists_objects: reader.format().lists_objects(),
             units: reader.units(),
             sector_bytes: reader.sector_bytes(),
             records,

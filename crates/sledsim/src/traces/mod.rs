@@ -1,7 +1,7 @@
 //! Block traces: streaming readers, one file per format, and format detection.
 //!
-//! A trace is a file or a [`Table`] in memory. Every reader of files works in constant memory, decompresses gzip, zstd, bzip2 and xz (by their magic bytes), and counts time from
-//! the first record. A malformed record is an error with file, place, field, what was found, what was expected, and a remedy.
+//! A trace is a file or a [`Table`] in memory. Every reader of files works in constant memory, decompresses gzip, zstd, bzip2 and xz (by their magic bytes), reads the trace in a tar or ZIP archive
+//! that contains one, and counts time from the first record. A malformed record is an error with file, place, field, what was found, what was expected, and a remedy.
 //! Remedies with numbers are tried on the trace before they are printed. [`TraceReader`] checks for every format that time
 //! does not run backwards, that every request but a flush has at least one byte, that none ends beyond 2^64 bytes, and that all
 //! together have less than that.
@@ -19,13 +19,15 @@
 //! # Order
 //!
 //! Records are given in the order of the trace. One whose time is out of order is a bad record. Where bad records are skipped,
-//! `order` finds the fewest whose removal leaves the rest in order. `TraceOptions::ignore_times` accepts any order.
+//! `order` finds the fewest whose removal leaves the rest in order. `TraceOptions::sort` sorts a trace in bounded memory, and
+//! `TraceOptions::ignore_times` accepts any order. Formats that log requests when they complete are always sorted.
 //!
 //! # Adding a format
 //!
 //! Add a file with a parser and an `ENTRY`, and a line to the list below. Detection, error handling, information and the
 //! contract tests find it from there.
 
+mod archive;
 mod column_guess;
 mod error;
 mod format;
@@ -34,6 +36,7 @@ mod intern;
 mod options;
 mod order;
 mod reader;
+mod sort;
 mod source;
 mod table;
 mod text;
@@ -42,9 +45,13 @@ mod writer;
 format::formats! {
     HpSrt => hp_srt,
     Vscsi => vscsi,
+    OracleGeneral => oracle_general,
     Fio => fio,
+    FioLog => fio_log,
     Blkparse => blkparse,
+    Blktrace => blktrace,
     DisksimValidate => disksim_validate,
+    Fiu => fiu,
     Mqsim => mqsim,
     DisksimAscii => disksim_ascii,
     Arc => arc,
@@ -53,6 +60,7 @@ format::formats! {
     Alibaba => alibaba,
     Tencent => tencent,
     Csv => csv,
+    Keys => keys,
 }
 
 pub use error::{BadRecord, EmptyTrace, Nearest, Others, Place, Remedy, TraceError, UnknownContent, UnknownUnit};

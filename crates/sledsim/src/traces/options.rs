@@ -24,6 +24,8 @@ pub struct TraceOptions {
     /// Gives requests in the order of the trace, whatever their times: their order is not checked, and a CSV trace needs no
     /// column of times.
     pub ignore_times: bool,
+    /// Sorts records by time, in bounded memory; those of one time keep their order.
+    pub sort: bool,
     /// Bytes in a sector, for formats that count in sectors; `None` means the size that the trace or the format states.
     pub sector_bytes: Option<u32>,
     /// Which event of a blkparse trace is the arrival.

@@ -1,16 +1,15 @@
 //! The reader of every format: it detects the format, counts time from the first record, checks what must hold for every
 //! record, and skips and counts bad records.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 use super::error::{BadRecord, EmptyTrace, Failure, FieldFault, Nearest, Place, Remedy, TraceError, UnknownContent};
 use super::options::TraceOptions;
 use super::order::{Entry, OrderWindow, HELD_BACK};
-use super::source::Input;
+use super::sort::Sorter;
+use super::source::{FileProgress, Input};
 use super::table::{self, Table};
 use super::{RecordParser, Step, TraceFormat, TraceRecord, DEFAULT_SECTOR_BYTES};
 use crate::request::Op;
@@ -31,12 +30,13 @@ pub struct TraceReader {
     path: Option<PathBuf>,
     /// The table, if the trace is in memory.
     table: Option<Arc<Table>>,
-    /// Bytes of the file read so far, and its size.
-    file: Option<(Arc<AtomicU64>, u64)>,
+    progress: Option<FileProgress>,
     watch: Option<Box<dyn FnMut() -> bool + Send>>,
     unwatched: ReadBudget,
     /// Records read ahead to find those out of order; only where bad records are skipped.
     window: Option<OrderWindow>,
+    /// The records, if they are sorted.
+    sorter: Option<Box<Sorter>>,
     /// The reason why reading ends once the window is empty.
     stop: Option<Stop>,
     /// Records behind the one that ended reading, which had been read ahead.
@@ -98,20 +98,6 @@ impl ReadBudget {
     }
 }
 
-/// A file that counts the bytes read from it.
-struct CountingFile {
-    file: File,
-    read: Arc<AtomicU64>,
-}
-
-impl Read for CountingFile {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let bytes = self.file.read(buffer)?;
-        self.read.fetch_add(bytes as u64, Ordering::Relaxed);
-        Ok(bytes)
-    }
-}
-
 /// The next step of a parser, after failures are handled.
 enum Stepped {
     /// A request, and whether a flush comes before it.
@@ -148,40 +134,22 @@ impl TraceReader {
     ///
     /// When the file cannot be read, its format is unknown, or its header is damaged or contradicts the options.
     pub fn open(path: &Path, options: &TraceOptions) -> Result<Self, TraceError> {
-        let name = path.display().to_string();
-        let failed = |action: &str, source| {
-            Err(TraceError::Io { file: name.clone(), place: Place::Byte(0), action: action.to_owned(), source })
-        };
-        // A pipe can be read only once, and opening it waits for a writer. Traces are read several times: to detect the
-        // format, to measure, to repeat.
-        if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
-            let says = "it is not a regular file; write what comes from a pipe to a file first";
-            return failed("read", io::Error::other(says));
-        }
-        match File::open(path) {
-            Ok(file) => {
-                let bytes = file.metadata().map_or(0, |metadata| metadata.len());
-                let read = Arc::new(AtomicU64::new(0));
-                let counted = CountingFile { file, read: Arc::clone(&read) };
-                let mut reader = Self::from_reader(&name, Box::new(counted), options).map_err(|error| match error {
-                    TraceError::UnknownContent(unknown) => {
-                        let nearest = unknown.candidate.and_then(|format| Self::try_nearest(path, options, format));
-                        TraceError::UnknownContent(UnknownContent { nearest, ..unknown })
-                    }
-                    TraceError::BadRecord(mut bad) => {
-                        if let Some(format) = Self::other_format(path, options, bad.format, None) {
-                            bad.remedy = Remedy::OtherFormat { format };
-                        }
-                        TraceError::BadRecord(bad)
-                    }
-                    other => other,
-                })?;
-                reader.file = Some((read, bytes));
-                reader.path = Some(path.to_owned());
-                Ok(reader)
+        let opened = Input::open(path).and_then(|input| Self::begin(input, None, options));
+        let mut reader = opened.map_err(|error| match *error {
+            TraceError::UnknownContent(unknown) => {
+                let nearest = unknown.candidate.and_then(|format| Self::try_nearest(path, options, format));
+                TraceError::UnknownContent(UnknownContent { nearest, ..unknown })
             }
-            Err(source) => failed("open", source),
-        }
+            TraceError::BadRecord(mut bad) => {
+                if let Some(format) = Self::other_format(path, options, bad.format, None) {
+                    bad.remedy = Remedy::OtherFormat { format };
+                }
+                TraceError::BadRecord(bad)
+            }
+            other => other,
+        })?;
+        reader.path = Some(path.to_owned());
+        Ok(reader)
     }
 
     /// Reads a trace from any source; messages call it `name`.
@@ -190,7 +158,8 @@ impl TraceReader {
     ///
     /// As [`TraceReader::open`].
     pub fn from_reader(name: &str, raw: Box<dyn Read + Send>, options: &TraceOptions) -> Result<Self, TraceError> {
-        Self::begin(name, raw, None, options).map_err(|error| *error)
+        let input = Input::new(name.to_owned(), raw);
+        input.and_then(|input| Self::begin(input, None, options)).map_err(|error| *error)
     }
 
     /// Reads a trace in memory.
@@ -199,22 +168,18 @@ impl TraceReader {
     ///
     /// When the names of its columns and the options do not say what each holds, or an option contradicts the trace.
     pub fn of_table(table: &Arc<Table>, options: &TraceOptions) -> Result<Self, TraceError> {
-        Self::begin(table.name(), Box::new(io::empty()), Some(table), options).map_err(|error| *error)
+        let input = Input::new(table.name().to_owned(), Box::new(io::empty()));
+        input.and_then(|input| Self::begin(input, Some(table), options)).map_err(|error| *error)
     }
 
-    fn begin(
-        name: &str,
-        raw: Box<dyn Read + Send>,
-        table: Option<&Arc<Table>>,
-        options: &TraceOptions,
-    ) -> Result<Self, Box<TraceError>> {
+    fn begin(mut input: Input, table: Option<&Arc<Table>>, options: &TraceOptions) -> Result<Self, Box<TraceError>> {
+        let name = input.name().to_owned();
         let wrong_option = |option, problem| {
-            Box::new(TraceError::Option { file: name.to_owned(), place: Place::Byte(0), option, problem })
+            Box::new(TraceError::Option { file: name.clone(), place: Place::Byte(0), option, problem })
         };
         if options.sector_bytes == Some(0) {
             return Err(wrong_option("sector_bytes", "must be at least 1".to_owned()));
         }
-        let mut input = Input::new(name.to_owned(), raw)?;
         let mut detected_by = "the name given".to_owned();
         let mut alternative = None;
         let format = match (options.format, &options.columns) {
@@ -238,7 +203,7 @@ impl TraceReader {
                 return Err(wrong_option("columns", problem));
             }
             (None, None) if input.is_at_end()? => {
-                let (file, place) = (name.to_owned(), Place::Byte(input.offset()));
+                let (file, place) = (name.clone(), Place::Byte(input.offset()));
                 let nothing = EmptyTrace { file, place, skipped: 0, other: 0, others: None };
                 return Err(Box::new(TraceError::Empty(nothing)));
             }
@@ -251,10 +216,18 @@ impl TraceReader {
         if let Some(option) = options.misplaced(format) {
             return Err(wrong_option(option, format!("has no meaning for format {format}: leave it out")));
         }
+        if let Some(member) = input.member() {
+            detected_by = format!("{detected_by}, in {member}");
+        }
+        let progress = input.progress();
         let parser = match table {
             Some(table) => table::build(table, options)?,
             None => (format.entry().build)(&mut input, options)?,
         };
+        if options.sort && !parser.has_times() {
+            return Err(wrong_option("sort", "the records of this trace have no times: leave it out".to_owned()));
+        }
+        let is_sorted = options.sort || format.logs_completions() && !options.ignore_times;
         Ok(Self {
             input,
             parser,
@@ -263,10 +236,11 @@ impl TraceReader {
             alternative,
             path: None,
             table: table.cloned(),
-            file: None,
+            progress,
             watch: None,
             unwatched: ReadBudget { records_left: RECORDS_AT_ONCE, until_byte: BYTES_AT_ONCE },
-            window: (options.skip_bad > 0 && !options.ignore_times).then(OrderWindow::default),
+            window: (options.skip_bad > 0 && !options.ignore_times && !is_sorted).then(OrderWindow::default),
+            sorter: is_sorted.then(|| Box::new(Sorter::new())),
             stop: None,
             rest: Vec::new(),
             misplaced: 0,
@@ -368,8 +342,7 @@ impl TraceReader {
         if let Some(table) = &self.table {
             return (table.rows() > 0).then(|| self.input.line_number() as f64 / table.rows() as f64);
         }
-        let (read, bytes) = self.file.as_ref()?;
-        (*bytes > 0).then(|| (read.load(Ordering::Relaxed) as f64 / *bytes as f64).min(1.0))
+        self.progress.as_ref()?.fraction()
     }
 
     /// Bad records skipped so far, as [`TraceOptions::skip_bad`] allows.
@@ -445,6 +418,11 @@ impl TraceReader {
             self.window = Some(window);
             return polled;
         }
+        if let Some(mut sorter) = self.sorter.take() {
+            let polled = self.advance_sorted(&mut sorter);
+            self.sorter = Some(sorter);
+            return polled;
+        }
         if self.done {
             return Ok(Polled::End);
         }
@@ -492,6 +470,32 @@ impl TraceReader {
                 None => self.end(),
             },
         }
+    }
+
+    /// As [`TraceReader::advance`], with the whole trace read before its first record is given.
+    fn advance_sorted(&mut self, sorter: &mut Sorter) -> Result<Polled, Stop> {
+        if !sorter.is_sorted() {
+            let done = match self.step()? {
+                Stepped::Request(record, flushes) => sorter.push(Entry { place: self.place(), record, flushes }),
+                Stepped::Nothing => Ok(()),
+                Stepped::End => sorter.finish(),
+            };
+            return done.map(|()| Polled::Nothing).map_err(|source| self.sort_error(source));
+        }
+        match sorter.take_next().map_err(|source| self.sort_error(source))? {
+            Some(entry) => match self.accept(entry.record, entry.place) {
+                Ok(record) => Ok(Polled::Request(self.deliver(record, entry.flushes))),
+                Err(fault) => self.tolerate(entry.place, *fault).map(|()| Polled::Nothing),
+            },
+            None if self.done => Ok(Polled::End),
+            None => self.end(),
+        }
+    }
+
+    fn sort_error(&self, source: io::Error) -> Stop {
+        let (file, place) = (self.input.name().to_owned(), Place::Byte(self.input.offset()));
+        let action = "sort it in the folder of temporary files".to_owned();
+        Stop::Fatal(Box::new(TraceError::Io { file, place, action, source }))
     }
 
     /// Reads [`HELD_BACK`] requests more into the window, or as many as there are within a [`ReadBudget`].
@@ -687,7 +691,8 @@ impl TraceReader {
             let Trial { good, bad, is_complete } = trial;
             // Some records out of order are damaged; many say that the trace is unsorted.
             if self.misplaced >= UNSORTED && self.misplaced > good / 100 {
-                Remedy::Sort { misplaced: self.misplaced, good, is_complete }
+                let misplaced = self.misplaced;
+                Remedy::Sort { misplaced, good, bad: bad.saturating_sub(misplaced), is_complete }
             } else {
                 Remedy::Skip { bad, good, is_complete }
             }
@@ -713,6 +718,11 @@ impl TraceReader {
         self.skipped += u64::from(is_past) + u64::from(is_behind);
         (self.misplaced, self.first_misplaced) = (0, None);
         (self.done, self.stop, self.after_flush) = (false, None, None);
+        if let Some(sorter) = self.sorter.take() {
+            // Those that have not been given; the order of the others does not matter.
+            self.records += if sorter.is_sorted() { 0 } else { sorter.len() };
+            self.options.ignore_times = true;
+        }
         if !self.options.ignore_times {
             // As if the last records had been read ahead, any of which may be misplaced.
             let held = self.accepted.min(HELD_BACK);
@@ -758,7 +768,7 @@ impl TraceReader {
     ) -> Option<TraceFormat> {
         let candidate = match (options.format, &options.columns) {
             (Some(_), None) => {
-                let mut input = Input::new(String::new(), Box::new(File::open(path).ok()?)).ok()?;
+                let mut input = Input::open(path).ok()?;
                 TraceFormat::detect(&mut input, &TraceOptions::default()).ok()?.format
             }
             _ => alternative?,
@@ -776,8 +786,7 @@ impl TraceReader {
     /// Reads a trace in a format, with every bad record skipped; `None` where that is not possible.
     fn try_format(path: &Path, options: &TraceOptions, format: TraceFormat) -> Option<Trial> {
         let options = TraceOptions { format: Some(format), skip_bad: u64::MAX, ..options.clone() };
-        let raw = Box::new(File::open(path).ok()?);
-        let mut reader = Self::from_reader(&path.display().to_string(), raw, &options).ok()?;
+        let mut reader = Self::begin(Input::open(path).ok()?, None, &options).ok()?;
         let is_complete = reader.try_to_end();
         Some(Trial { good: reader.records, bad: reader.skipped, is_complete })
     }

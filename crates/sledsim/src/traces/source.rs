@@ -1,9 +1,13 @@
 //! The content of a trace: a buffered, decompressed stream that counts its bytes and lines.
 
-use std::io::{self, BufReader, Cursor, Read};
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
+use super::archive::{self, Archive, Content};
+use super::blktrace::{self, Files};
 use super::error::{Failure, FieldFault, Place, TraceError};
 
 /// Size of the window on the content, and the most of it that detection may read.
@@ -112,38 +116,47 @@ impl Read for Expanded {
     }
 }
 
-/// The kind of archive that a content is, or of compression that is not supported, and the command that unpacks it.
-fn archive(content: &[u8]) -> Option<(&'static str, &'static str)> {
-    match content {
-        [b'P', b'K', 3, 4, ..] => Some(("a ZIP archive", "unzip")),
-        [b'7', b'z', 0xbc, 0xaf, 0x27, 0x1c, ..] => Some(("a 7-Zip archive", "7z x")),
-        [b'R', b'a', b'r', b'!', 0x1a, 7, ..] => Some(("a RAR archive", "unrar x")),
-        [0x04, 0x22, 0x4d, 0x18, ..] => Some(("a file compressed with LZ4", "lz4 -d")),
-        [b'L', b'Z', b'I', b'P', 1, ..] => Some(("a file compressed with lzip", "lzip -d")),
-        [0x1f, 0x9d, ..] => Some(("a file compressed with compress", "uncompress")),
-        _ if is_tar(content) => Some(("a tar archive", "tar -xf")),
-        _ => None,
+/// A file that counts the bytes read from it, together with the other files of the trace.
+struct CountingFile {
+    file: File,
+    read: Arc<AtomicU64>,
+}
+
+impl Read for CountingFile {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.file.read(buffer)?;
+        self.read.fetch_add(bytes as u64, Ordering::Relaxed);
+        Ok(bytes)
     }
 }
 
-const TAR_BLOCK_BYTES: usize = 512;
+/// Bytes of a trace's files read so far, and their size.
+#[derive(Clone)]
+pub(super) struct FileProgress {
+    read: Arc<AtomicU64>,
+    bytes: u64,
+}
 
-/// Returns true if a content begins with the header of a tar archive: its checksum is the sum of its bytes, with blanks in
-/// place of the checksum itself.
-fn is_tar(content: &[u8]) -> bool {
-    const CHECKSUM: std::ops::Range<usize> = 148..156;
-    let Some(header) = content.get(..TAR_BLOCK_BYTES) else { return false };
-    let stated =
-        header[CHECKSUM].iter().skip_while(|&&byte| byte == b' ').take_while(|byte| (b'0'..=b'7').contains(byte));
-    let stated = stated.fold(0, |sum, &byte| sum * 8 + u32::from(byte - b'0'));
-    let others = header[..CHECKSUM.start].iter().chain(&header[CHECKSUM.end..]);
-    let sum = others.map(|&byte| u32::from(byte)).sum::<u32>() + 8 * u32::from(b' ');
-    header[0] != 0 && stated == sum
+impl FileProgress {
+    /// The share that has been read, 0 to 1; `None` for empty files.
+    pub fn fraction(&self) -> Option<f64> {
+        (self.bytes > 0).then(|| (self.read.load(Ordering::Relaxed) as f64 / self.bytes as f64).min(1.0))
+    }
+}
+
+fn io_error(file: &str, action: &str, source: io::Error) -> Box<TraceError> {
+    Box::new(TraceError::Io { file: file.to_owned(), place: Place::Byte(0), action: action.to_owned(), source })
 }
 
 /// A window that moves over the decompressed content of a trace, in constant memory.
 pub(super) struct Input {
     name: String,
+    /// The file of this content, and the file in an archive.
+    part_name: String,
+    member: Option<String>,
+    /// The other files of a trace of several.
+    parts: Vec<Input>,
+    progress: Option<FileProgress>,
     reader: Box<dyn Read + Send>,
     compression: Compression,
     window: Vec<u8>,
@@ -157,21 +170,121 @@ pub(super) struct Input {
 }
 
 impl Input {
+    /// Opens the trace at `path`: a file, the one trace in an archive, or the files that blktrace wrote for each processor.
+    ///
+    /// # Errors
+    /// A file cannot be read or decompressed, or an archive contains several files.
+    pub fn open(path: &Path) -> Result<Self, Box<TraceError>> {
+        let name = path.display().to_string();
+        let failed = |action: &str, source| io_error(&name, action, source);
+        let not_read = |says: String| failed("read", io::Error::other(says));
+        let files = match blktrace::files_of(path).map_err(|source| failed("read", source))? {
+            Files::Processors(files) => files,
+            Files::One => vec![path.to_owned()],
+            Files::NoTrace => {
+                return Err(not_read("it is a folder without files of blktrace, such as sda.blktrace.0".to_owned()));
+            }
+            Files::Devices(devices) => {
+                let (example, devices) = (path.join(&devices[0]), devices.join(", "));
+                let says = format!("it holds traces of several devices, {devices}; give one: {}", example.display());
+                return Err(not_read(says));
+            }
+        };
+        // A pipe can be read only once, and opening it waits for a writer. Traces are read several times: to detect the
+        // format, to measure, to repeat.
+        if files.iter().any(|file| file.metadata().is_ok_and(|metadata| !metadata.is_file())) {
+            let says = "it is not a regular file; write what comes from a pipe to a file first";
+            return Err(not_read(says.to_owned()));
+        }
+        let read = Arc::new(AtomicU64::new(0));
+        let open = |file: &Path| File::open(file).map_err(|source| failed("open", source));
+        let counted = |file: &Path| -> Result<Box<dyn Read + Send>, Box<TraceError>> {
+            Ok(Box::new(CountingFile { file: open(file)?, read: Arc::clone(&read) }))
+        };
+        let mut inputs = Vec::with_capacity(files.len());
+        let mut bytes = 0;
+        for file in &files {
+            bytes += open(file)?.metadata().map_or(0, |metadata| metadata.len());
+            let mut input = Self::decompressed(name.clone(), counted(file)?)?;
+            input.part_name = file.display().to_string();
+            inputs.push(match Archive::of(input.peek(Archive::HEAD_BYTES)?) {
+                None => input,
+                Some(_) if files.len() > 1 => Self::not_archive(input)?,
+                Some(archive) => input.of_archive(archive, file, || counted(file))?,
+            });
+        }
+        let mut main = inputs.remove(0);
+        main.parts = inputs;
+        main.progress = Some(FileProgress { read, bytes });
+        Ok(main)
+    }
+
+    /// The one trace of an archive of which this is the content.
+    fn of_archive(
+        self,
+        archive: Archive,
+        file: &Path,
+        reopen: impl FnOnce() -> Result<Box<dyn Read + Send>, Box<TraceError>>,
+    ) -> Result<Self, Box<TraceError>> {
+        let name = self.name.clone();
+        let failed = |source| io_error(&name, "read the archive", source);
+        let opened = || File::open(file).map_err(failed);
+        let is_plain = self.compression == Compression::None;
+        let members = match archive {
+            Archive::Tar if is_plain => archive::tar_members(&mut Content::File(opened()?)),
+            Archive::Tar => archive::tar_members(&mut Content::Stream(self.into_content())),
+            Archive::Zip if is_plain => archive::zip_members(&mut opened()?),
+            Archive::Zip | Archive::Other(..) => return Self::not_archive(self),
+        };
+        let members = members.map_err(failed)?;
+        let [member] = &members.first[..] else {
+            let (kind, command) = archive.name_and_command();
+            let listed: Vec<&str> = members.first.iter().map(|member| member.name.as_str()).collect();
+            let more = if members.has_more { ", …" } else { "" };
+            let kind = match listed.len() {
+                0 => format!("{kind} without a trace"),
+                _ => format!("{kind} of several files ({}{more}), not one trace", listed.join(", ")),
+            };
+            return Err(Box::new(TraceError::Archive { command: format!("{command} {name}"), file: name, kind }));
+        };
+        let content = match archive {
+            Archive::Zip => archive::open_zip_member(opened()?, member),
+            _ if is_plain => Content::File(opened()?).member(member),
+            _ => Content::Stream(Self::decompressed(name.clone(), reopen()?)?.into_content()).member(member),
+        };
+        let mut input = Self::new(name.clone(), content.map_err(failed)?)?;
+        input.part_name = format!("{name}: {}", member.name);
+        input.member = Some(member.name.clone());
+        Ok(input)
+    }
+
     /// Begins to read `raw`; messages call it `name`.
     ///
     /// # Errors
     /// The stream cannot be read or decompressed, or it is an archive.
-    pub fn new(name: String, mut raw: Box<dyn Read + Send>) -> Result<Self, Box<TraceError>> {
-        let failed = |name: &str, action: &str, source| {
-            Box::new(TraceError::Io { file: name.to_owned(), place: Place::Byte(0), action: action.to_owned(), source })
-        };
+    pub fn new(name: String, raw: Box<dyn Read + Send>) -> Result<Self, Box<TraceError>> {
+        Self::not_archive(Self::decompressed(name, raw)?)
+    }
+
+    fn not_archive(mut input: Self) -> Result<Self, Box<TraceError>> {
+        let Some(archive) = Archive::of(input.peek(Archive::HEAD_BYTES)?) else { return Ok(input) };
+        let (kind, unpack) = archive.name_and_command();
+        let command = format!("{unpack} {}", input.name);
+        Err(Box::new(TraceError::Archive { file: input.name, kind: format!("{kind}, not a trace"), command }))
+    }
+
+    fn decompressed(name: String, mut raw: Box<dyn Read + Send>) -> Result<Self, Box<TraceError>> {
         let mut magic = Vec::with_capacity(6);
-        raw.by_ref().take(6).read_to_end(&mut magic).map_err(|source| failed(&name, "read", source))?;
+        raw.by_ref().take(6).read_to_end(&mut magic).map_err(|source| io_error(&name, "read", source))?;
         let compression = Compression::of(&magic);
-        let whole = Box::new(Cursor::new(magic).chain(raw));
-        let reader = compression.decode(whole).map_err(|source| failed(&name, compression.action(), source))?;
-        let mut input = Self {
+        let whole = archive::with_head(magic, raw);
+        let reader = compression.decode(whole).map_err(|source| io_error(&name, compression.action(), source))?;
+        Ok(Self {
+            part_name: name.clone(),
             name,
+            member: None,
+            parts: Vec::new(),
+            progress: None,
             reader,
             compression,
             window: vec![0; WINDOW_BYTES],
@@ -180,14 +293,32 @@ impl Input {
             offset: 0,
             line: 0,
             ended: false,
-        };
-        match archive(input.peek(TAR_BLOCK_BYTES)?) {
-            Some((kind, unpack)) => {
-                let command = format!("{unpack} {}", input.name);
-                Err(Box::new(TraceError::Archive { file: input.name, kind, command }))
-            }
-            None => Ok(input),
-        }
+        })
+    }
+
+    /// The content that has not been read.
+    fn into_content(self) -> Box<dyn Read + Send> {
+        archive::with_head(self.window[self.start..self.end].to_vec(), self.reader)
+    }
+
+    /// The name of the file in an archive.
+    pub fn member(&self) -> Option<&str> {
+        self.member.as_deref()
+    }
+
+    /// The name of this file of a trace of several.
+    pub fn part_name(&self) -> String {
+        self.part_name.clone()
+    }
+
+    /// Removes the other files of a trace of several.
+    pub fn take_parts(&mut self) -> Vec<Self> {
+        std::mem::take(&mut self.parts)
+    }
+
+    /// The progress of reading files; `None` for other sources.
+    pub fn progress(&self) -> Option<FileProgress> {
+        self.progress.clone()
     }
 
     /// The trace's name.
@@ -309,6 +440,8 @@ impl Input {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Cursor;
+
     use super::*;
 
     #[test]

@@ -186,17 +186,15 @@ pub fn write(
 ///
 /// As [`TraceReader`] and [`TraceWriter`]; then no file is left.
 pub fn convert(reader: TraceReader, to: &Path, format: TraceFormat) -> Result<u64, TraceError> {
-    if reader.format().is_closed_loop() {
-        return Err(TraceError::Option {
-            file: to.display().to_string(),
-            place: Place::Byte(0),
-            option: "to",
-            problem: format!(
-                "{format} cannot hold the gaps between requests of a closed-loop trace: replay it unconverted"
-            ),
-        });
-    }
-    write(to, format, reader)
+    let problem = if reader.format().is_closed_loop() {
+        format!("{format} cannot hold the gaps between requests of a closed-loop trace: replay it unconverted")
+    } else if reader.format().lists_objects() {
+        format!("{format} holds requests to a device, and {} lists objects of a cache", reader.format())
+    } else {
+        return write(to, format, reader);
+    };
+    let file = to.display().to_string();
+    Err(TraceError::Option { file, place: Place::Byte(0), option: "to", problem })
 }
 
 /// An error while writing the trace at `path`, after `records` records.

@@ -63,14 +63,14 @@ pub struct Replay {
     pending: Option<Request>,
     pending_gap_ns: u64,
     pending_response_ns: Option<u64>,
-    /// Gap after the completion of the outstanding request.
+    /// In mode `Closed`, the gap after the completion of the outstanding request.
     gap_after_ns: u64,
     in_flight: u64,
     /// True if the trace has recorded response times.
     has_responses: bool,
     responses: RecordedResponses,
-    /// In the closed modes, when the next request may arrive.
-    slot_free: Time,
+    /// In the closed modes, the earliest arrival of the next request.
+    next_slot_at: Time,
     next_id: u64,
     passes_left: u64,
     /// Bad records skipped in earlier passes.
@@ -86,33 +86,35 @@ pub struct Replay {
 struct RecordedResponses {
     first_id: u64,
     /// Response times of the request `first_id` and those after it; `None` once a request has completed.
-    taken: VecDeque<Option<u64>>,
+    responses_ns: VecDeque<Option<u64>>,
 }
 
 impl RecordedResponses {
-    fn of(&self, id: u64) -> Option<u64> {
-        let place = usize::try_from(id.checked_sub(self.first_id)?).ok()?;
-        self.taken.get(place).copied().flatten()
+    fn get(&self, id: u64) -> Option<u64> {
+        let index = usize::try_from(id.checked_sub(self.first_id)?).ok()?;
+        self.responses_ns.get(index).copied().flatten()
     }
 
-    fn forget(&mut self, id: u64) {
-        if let Some(taken) = id.checked_sub(self.first_id).and_then(|place| self.taken.get_mut(to_usize(place))) {
-            *taken = None;
+    fn remove(&mut self, id: u64) {
+        if let Some(response_ns) =
+            id.checked_sub(self.first_id).and_then(|index| self.responses_ns.get_mut(to_usize(index)))
+        {
+            *response_ns = None;
         }
-        while self.taken.front() == Some(&None) {
-            self.taken.pop_front();
+        while self.responses_ns.front() == Some(&None) {
+            self.responses_ns.pop_front();
             self.first_id += 1;
         }
     }
 }
 
-/// The size of the trace's address space, which is measured before the replay.
+/// Measures the trace's address space before the replay.
 struct ExtentMeasurement {
     cursor: Cursor,
     end_bytes: u64,
 }
 
-/// The blocks of a record beyond the end of the device, and a survey of how far the trace reaches.
+/// The blocks of a record beyond the end of the device, and a survey of the address space of the trace.
 struct Misfit {
     first: u64,
     end: u64,
@@ -135,12 +137,20 @@ impl Replay {
             ReplayMode::Auto if closed => ReplayMode::Closed,
             ReplayMode::Auto if timed => ReplayMode::Open,
             ReplayMode::Auto => ReplayMode::Outstanding,
-            ReplayMode::Closed if !closed => return Err(lacks(&spec.path, "gaps between requests", "closed")),
-            ReplayMode::Open if closed || !timed => return Err(lacks(&spec.path, "arrival times", "open")),
+            ReplayMode::Closed if !closed => {
+                return Err(missing_in_trace(&spec.path, "gaps between requests", "closed"))
+            }
+            ReplayMode::Open if closed || !timed => return Err(missing_in_trace(&spec.path, "arrival times", "open")),
             mode => mode,
         };
         let passes_left = spec.repeat.saturating_sub(1);
         let needs = needs(&spec, seed, cursor.reader.format(), block_bytes)?;
+        if cursor.reader.format().lists_objects() {
+            let format = cursor.reader.format();
+            return Err(Fault::new(Kind::Unsupported).in_file(&spec.path).says(format!(
+                "a trace of format {format} lists objects of a cache, which have no addresses on a device: read it with hit-ratio"
+            )));
+        }
         let mut replay = Self {
             spec,
             trace_options,
@@ -159,7 +169,7 @@ impl Replay {
             in_flight: 0,
             has_responses,
             responses: RecordedResponses::default(),
-            slot_free: Time::ZERO,
+            next_slot_at: Time::ZERO,
             next_id: 0,
             passes_left,
             skipped_before: 0,
@@ -235,18 +245,18 @@ impl Replay {
         }
     }
 
-    /// The request of a record; `None` if it lies beyond the device, after which the trace is surveyed.
+    /// Returns the request of a record; `None` if it lies beyond the device, which starts a survey.
     fn request(&mut self, record: &TraceRecord) -> Result<Option<Request>, Fault> {
         let origin_ns = *self.cursor.origin_ns.get_or_insert(record.time.ns());
         if self.next_id == 0 && !self.spec.rebase {
             let first_ns = self.cursor.reader.first_time_ns().checked_add(origin_ns);
-            self.pass_start_ns = scaled(first_ns.ok_or_else(|| self.too_long())?, self.spec.time_scale);
+            self.pass_start_ns = scaled(first_ns.ok_or_else(|| self.duration_fault())?, self.spec.time_scale);
         }
         if self.mode == ReplayMode::Open {
             let since_ns = scaled(record.time.ns() - origin_ns, self.spec.time_scale);
             self.latest_ns = self.pass_start_ns.saturating_add(since_ns);
             if self.latest_ns > LAST_ARRIVAL_NS {
-                return Err(self.too_long());
+                return Err(self.duration_fault());
             }
         }
         if record.op == Op::Flush {
@@ -255,12 +265,12 @@ impl Replay {
         }
         let first = record.offset_bytes / self.block_bytes;
         let end = (record.offset_bytes + record.bytes).div_ceil(self.block_bytes);
-        let Some(lbn) = self.place(first, end - first) else {
+        let Some(lbn) = self.device_lbn(first, end - first) else {
             self.begin_survey(first, end)?;
             return Ok(None);
         };
         let blocks = u32::try_from(end - first).map_err(|_| {
-            self.of_record(Kind::Misfit).says(format!(
+            self.record_fault(Kind::Misfit).says(format!(
                 "{} blocks are more than the {} of a request",
                 end - first,
                 u32::MAX
@@ -282,8 +292,9 @@ impl Replay {
         Ok(Some(request))
     }
 
-    /// The first block on the device of a request for `blocks` from `first` on; `None` if it is beyond the end.
-    fn place(&self, first: u64, blocks: u64) -> Option<u64> {
+    /// Returns the first block on the device for `blocks` blocks from block `first` of the trace on; `None` if they do
+    /// not fit.
+    fn device_lbn(&self, first: u64, blocks: u64) -> Option<u64> {
         let last_start = self.capacity_blocks.checked_sub(blocks)?;
         match (self.spec.fit, self.extent_blocks) {
             (Fit::Scale, Some(extent)) => {
@@ -302,15 +313,15 @@ impl Replay {
     fn begin_survey(&mut self, first: u64, end: u64) -> Result<(), Fault> {
         if end - first > self.capacity_blocks {
             let says = "the request alone is larger; replay on a larger device";
-            return Err(self.lies_beyond(first, end).says(says));
+            return Err(self.beyond_device_fault(first, end).says(says));
         }
         let survey = Survey::begin(&self.spec, &self.trace_options);
         self.misfit = Some(Misfit { first, end, survey });
         Ok(())
     }
 
-    fn lies_beyond(&self, first: u64, end: u64) -> Fault {
-        self.of_record(Kind::Misfit).says(format!(
+    fn beyond_device_fault(&self, first: u64, end: u64) -> Fault {
+        self.record_fault(Kind::Misfit).says(format!(
             "blocks {first} to {} lie beyond the device, which has {} blocks of {} bytes: ",
             end - 1,
             self.capacity_blocks,
@@ -318,25 +329,25 @@ impl Replay {
         ))
     }
 
-    /// Continues to survey a trace of which a record does not fit.
+    /// Continues to survey a trace with a record that does not fit.
     ///
     /// # Errors
-    /// The record does not fit, once it is known how far the trace reaches.
+    /// The record does not fit; returned once the survey is complete.
     fn survey(&mut self, mut misfit: Misfit) -> Result<(), Fault> {
         if let Some(reach) = misfit.survey.advance(&self.spec, self.capacity_blocks * self.block_bytes) {
-            return Err(self.reaches_beyond(misfit.first, misfit.end, &reach));
+            return Err(self.trace_beyond_device_fault(misfit.first, misfit.end, &reach));
         }
         self.misfit = Some(misfit);
         Ok(())
     }
 
-    fn reaches_beyond(&self, first: u64, end: u64, reach: &Reach) -> Fault {
+    fn trace_beyond_device_fault(&self, first: u64, end: u64, reach: &Reach) -> Fault {
         let capacity_bytes = self.capacity_blocks * self.block_bytes;
         let end_bytes = reach.end_bytes.max(end.saturating_mul(self.block_bytes));
         let missing = shown_bytes(end_bytes - capacity_bytes);
         let least = if reach.is_complete { "" } else { "at least " };
         let mut fault = self
-            .lies_beyond(first, end)
+            .beyond_device_fault(first, end)
             .says(format!("the trace takes {least}{missing} more; replay on a larger device"));
         // The capacity of the device, and the capacity that is needed.
         fault.value = Some(capacity_bytes.into());
@@ -355,23 +366,23 @@ impl Replay {
         }
     }
 
-    fn too_long(&self) -> Fault {
+    fn duration_fault(&self) -> Fault {
         let years = LAST_ARRIVAL_NS / NS_PER_S / 86_400 / 365;
-        self.of_record(Kind::OutOfRange)
+        self.record_fault(Kind::OutOfRange)
             .says(format!("the replay would last longer than {years} years: lower "))
             .option("time_scale")
             .says(" or ")
             .option("repeat")
     }
 
-    /// A fault of the current record.
-    fn of_record(&self, kind: Kind) -> Fault {
+    /// Returns a fault of the current record.
+    fn record_fault(&self, kind: Kind) -> Fault {
         let record = format!("record {}: ", self.cursor.reader.records());
         Fault::new(kind).in_file(&self.spec.path).says(record)
     }
 
-    /// Most requests in flight in the closed modes.
-    fn slots(&self) -> u64 {
+    /// Returns the maximum number of requests in flight in the closed modes.
+    fn max_in_flight(&self) -> u64 {
         if self.mode == ReplayMode::Closed {
             1
         } else {
@@ -380,10 +391,10 @@ impl Replay {
     }
 }
 
-/// The bytes that requests need.
+/// Returns the generator of the bytes that requests need.
 ///
 /// # Errors
-/// Metadata without a share, of a trace that does not mark it.
+/// Metadata has no share, and the trace does not mark it.
 fn needs(spec: &TraceSpec, seed: u64, format: TraceFormat, block_bytes: u32) -> Result<Needs, Fault> {
     if let Some(metadata) = &spec.metadata {
         metadata.validate()?;
@@ -406,7 +417,7 @@ fn scaled(ns: u64, factor: f64) -> u64 {
     }
 }
 
-fn lacks(path: &str, what: &str, mode: &str) -> Fault {
+fn missing_in_trace(path: &str, what: &str, mode: &str) -> Fault {
     Fault::conflict("mode", mode)
         .in_file(path)
         .says(format!(": the trace has no {what}, which this mode needs: use "))
@@ -424,8 +435,10 @@ impl Workload for Replay {
         let Some(request) = &self.pending else { return Ok(if self.ended { Next::Ended } else { Next::Busy }) };
         Ok(match self.mode {
             ReplayMode::Open => Next::At(request.arrival),
-            _ if self.in_flight < self.slots() && self.slot_free.ns() > LAST_ARRIVAL_NS => return Err(self.too_long()),
-            _ if self.in_flight < self.slots() => Next::At(self.slot_free),
+            _ if self.in_flight < self.max_in_flight() && self.next_slot_at.ns() > LAST_ARRIVAL_NS => {
+                return Err(self.duration_fault())
+            }
+            _ if self.in_flight < self.max_in_flight() => Next::At(self.next_slot_at),
             _ => Next::Waiting,
         })
     }
@@ -436,11 +449,11 @@ impl Workload for Replay {
             unreachable!("take is called only when peek answered At");
         };
         if self.mode != ReplayMode::Open {
-            request.arrival = self.slot_free;
+            request.arrival = self.next_slot_at;
         }
         self.gap_after_ns = self.pending_gap_ns;
         if self.has_responses {
-            self.responses.taken.push_back(self.pending_response_ns);
+            self.responses.responses_ns.push_back(self.pending_response_ns);
         }
         self.in_flight += 1;
         self.next_id += 1;
@@ -448,12 +461,12 @@ impl Workload for Replay {
     }
 
     fn fraction_taken(&self) -> Option<f64> {
-        let of_pass = match self.spec.records {
+        let pass_fraction = match self.spec.records {
             Some(records) => self.cursor.replayed as f64 / records as f64,
             None => self.cursor.reader.fraction_read()?,
         };
         let passes = self.spec.repeat as f64;
-        Some((passes - 1.0 - self.passes_left as f64 + of_pass) / passes)
+        Some((passes - 1.0 - self.passes_left as f64 + pass_fraction) / passes)
     }
 
     fn is_open(&self) -> bool {
@@ -488,24 +501,24 @@ impl Workload for Replay {
     }
 
     fn response_ns(&self, request: &Request) -> Option<u64> {
-        self.responses.of(request.id)
+        self.responses.get(request.id)
     }
 
     #[inline]
     fn completed(&mut self, completion: &Completion) {
         self.in_flight -= 1;
         if self.has_responses {
-            self.responses.forget(completion.request.id);
+            self.responses.remove(completion.request.id);
         }
         let gap_ns = if self.mode == ReplayMode::Closed { self.gap_after_ns } else { 0 };
-        self.slot_free = Time::from_ns(completion.service.end.ns().saturating_add(gap_ns));
+        self.next_slot_at = Time::from_ns(completion.service.end.ns().saturating_add(gap_ns));
     }
 }
 
 /// A position in the trace that moves over the selected records.
 struct Cursor {
     reader: TraceReader,
-    /// Records are selected from this time after the first record of the trace until before the other.
+    /// Start (included) and end (excluded) of the selected records, from the first record of the trace.
     from_ns: u64,
     until_ns: Option<u64>,
     /// Records of the selected devices and times in this pass, and how many of them were replayed.
@@ -522,7 +535,7 @@ impl Cursor {
         Ok(Self { reader, from_ns, until_ns, seen: 0, replayed: 0, origin_ns: None })
     }
 
-    /// The next selected record within a read budget.
+    /// Returns the next selected record, if there is one within a read budget.
     fn next(&mut self, spec: &TraceSpec) -> Result<Found, Fault> {
         if spec.records.is_some_and(|most| self.replayed >= most) {
             return Ok(Found::End);
@@ -554,15 +567,16 @@ impl Cursor {
 /// The result of a search for the next selected record.
 enum Found {
     Record(TraceRecord),
-    /// There is none within the read budget.
+    /// The read budget ended before a selected record was found.
     NotYet,
     End,
 }
 
-/// The most records that a survey reads, which takes a second or two.
+/// Maximum number of records that a survey reads, which takes a second or two.
 const MAX_SURVEYED_RECORDS: u32 = 5_000_000;
 
-/// Reads the trace again to find how far the selected records reach, up to its end, to an error, or to a limit.
+/// Reads the trace again to find the address space of the selected records. Ends at the end of the trace, at an error,
+/// or at a limit.
 struct Survey {
     /// `None` if the trace cannot be opened.
     cursor: Option<Cursor>,
@@ -579,7 +593,7 @@ struct Reach {
     is_complete: bool,
     /// Number of devices of the trace among them.
     devices: usize,
-    /// A device of the trace that fits by itself; of several the one with the most records.
+    /// A device of the trace that fits by itself; of several, the one with the most records.
     fitting: Option<u32>,
 }
 
@@ -588,7 +602,7 @@ impl Survey {
         Self { cursor: Cursor::open(spec, options).ok(), devices: BTreeMap::new(), records_left: MAX_SURVEYED_RECORDS }
     }
 
-    /// Reads on within a read budget. Returns the result for a device of this capacity once the survey is done.
+    /// Continues within a read budget. Returns the result for a device of this capacity once the survey is complete.
     fn advance(&mut self, spec: &TraceSpec, capacity_bytes: u64) -> Option<Reach> {
         let Some(cursor) = &mut self.cursor else { return Some(self.reach(false, capacity_bytes)) };
         let mut budget = cursor.reader.budget();

@@ -71,6 +71,9 @@ pub struct TraceSpec {
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub skip_bad: u64,
+    /// Sort the records by time, in bounded memory; those of one time keep their order.
+    #[serde(default)]
+    pub sort: bool,
     /// Bytes in a sector, for formats that count in sectors; that of the trace or its format when absent.
     #[serde(default)]
     #[schemars(range(min = 1, max = 1048576), extend("x-unit" = "B"))]
@@ -81,7 +84,7 @@ pub struct TraceSpec {
     /// the codes of `op`, separated by commas, where they are not `R` and `W`.
     #[serde(default)]
     pub columns: Option<BTreeMap<String, String>>,
-    /// Which event of a blkparse trace is the arrival of a request.
+    /// Which event of a blkparse or blktrace trace is the arrival of a request.
     #[serde(default)]
     pub event: BlkparseEvent,
     /// Unit of the timestamps of a fio iolog, version 3; `us` when absent, as fio writes them.
@@ -137,6 +140,7 @@ impl Default for TraceSpec {
             fit: Fit::default(),
             repeat: 1,
             skip_bad: 0,
+            sort: false,
             sector_bytes: None,
             columns: None,
             event: BlkparseEvent::default(),
@@ -201,6 +205,7 @@ pub fn options(spec: &TraceSpec) -> Result<TraceOptions, Fault> {
         columns,
         // As many requests as are wanted are kept outstanding, in the order of the trace.
         ignore_times: spec.mode == ReplayMode::Outstanding && spec.start_s == 0.0 && spec.end_s.is_none(),
+        sort: spec.sort,
         sector_bytes: spec.sector_bytes,
         blkparse_event: spec.event,
         fio_time_unit: spec.time_unit,

@@ -93,6 +93,8 @@ class TraceWorkload(Model):
         Number of replays (at least 1; default 1).
     skip_bad
         Bad records that are skipped and counted; one more is an error (at least 0; default 0).
+    sort
+        Sort the records by time, in bounded memory; those of one time keep their order (default false).
     sector_bytes
         Bytes in a sector, for formats that count in sectors; that of the trace or its format when absent (B; at
         least 1, at most 1,048,576).
@@ -103,7 +105,7 @@ class TraceWorkload(Model):
         not state its unit. `read` and `write` are the codes of `op`, separated by commas, where they are not `R`
         and `W`.
     event
-        Which event of a blkparse trace is the arrival of a request (default "queued").
+        Which event of a blkparse or blktrace trace is the arrival of a request (default "queued").
     time_unit
         Unit of the timestamps of a fio iolog, version 3; `us` when absent, as fio writes them.
     last_block
@@ -127,6 +129,7 @@ class TraceWorkload(Model):
     fit: Fit | None = None
     repeat: int | None = None
     skip_bad: int | None = None
+    sort: bool | None = None
     sector_bytes: int | str | None = None
     columns: dict[str, str] | None = None
     event: BlkparseEvent | None = None

@@ -30,12 +30,13 @@ def miss_ratio_curves(found: "HitRatios") -> "altair.TopLevelMixin":
         says = "there is nothing to draw: no request of the trace touches a page"
         raise make_error(SledsimError, "missing", says)
     alt = altair_library()
+    page_bytes = found.page_bytes
     labels = list(dict.fromkeys(cache.label for cache in found.caches))
     rows = [
         {
             "policy": cache.label,
             "pages": cache.pages,
-            "megabytes": cache.pages * found.page_bytes / 1e6,
+            **({} if page_bytes is None else {"megabytes": cache.pages * page_bytes / 1e6}),
             "miss": round(1 - cache.hit_ratio, 6),
         }
         for cache in found.caches
@@ -60,11 +61,12 @@ def miss_ratio_curves(found: "HitRatios") -> "altair.TopLevelMixin":
             tooltip=[
                 alt.Tooltip("policy:N"),
                 alt.Tooltip("pages:Q", format=","),
-                alt.Tooltip("megabytes:Q", title="MB", format=".4g"),
+                *([] if page_bytes is None else [alt.Tooltip("megabytes:Q", title="MB", format=".4g")]),
                 alt.Tooltip("miss:Q", title="missed", format=".2%"),
             ],
         )
         .properties(width=WIDTH, height=HEIGHT)
     )
-    subtitle = f"{Path(found.trace).name}: {found.references:,} references to pages of {found.page_bytes:,} bytes"
+    touched = "objects" if page_bytes is None else f"pages of {page_bytes:,} bytes"
+    subtitle = f"{Path(found.trace).name}: {found.references:,} references to {touched}"
     return apply_style(chart, "Miss ratio by size of the cache", subtitle)

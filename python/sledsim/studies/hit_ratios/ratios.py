@@ -29,6 +29,9 @@ __all__ = ["CacheHits", "HitRatios", "PolicyLike", "hit_ratio"]
 PolicyLike = str | Mapping[str, Any]
 
 
+#: What is assumed of a trace that lists keys or objects.
+OBJECTS = "each key or object counts as one page, whatever its size"
+
 EXPECTED = 'one or several policies, such as ["lru", "arc"]'
 
 
@@ -75,7 +78,7 @@ class HitRatios(OneTable, Drawn, Plain):
     skipped
         Malformed records passed over.
     page_bytes
-        Size of a page.
+        Size of a page; ``None`` for a trace that lists keys or objects, each of which counts as one page.
     references
         Pages that the requests touch, each as often as it is touched.
     caches
@@ -86,7 +89,7 @@ class HitRatios(OneTable, Drawn, Plain):
     format: str
     requests: int
     skipped: int
-    page_bytes: int
+    page_bytes: int | None
     references: int
     caches: tuple[CacheHits, ...]
 
@@ -123,16 +126,20 @@ class HitRatios(OneTable, Drawn, Plain):
         """Return the hit ratios in percent: a row for each size, a column for each policy."""
         labels = list(dict.fromkeys(cache.label for cache in self.caches))
         sizes = dict.fromkeys(cache.pages for cache in self.caches)
+        page_bytes = self.page_bytes
         rows = [
             [
                 f"{pages:,}",
-                number(pages * self.page_bytes / 1e6),
+                *([] if page_bytes is None else [number(pages * page_bytes / 1e6)]),
                 *(_percent(self.ratio(label, pages)) for label in labels),
             ]
             for pages in sizes
         ]
+        if page_bytes is None:
+            title = f"{self.trace}: hits in % of {self.references:,} references ({self.format}: {OBJECTS})"
+            return Table(["objects", *labels], rows, title=title)
         title = (
-            f"{self.trace}: hits in % of {self.references:,} references to pages of {self.page_bytes:,} bytes"
+            f"{self.trace}: hits in % of {self.references:,} references to pages of {page_bytes:,} bytes"
             f" ({with_count(self.requests, 'request')})"
         )
         return Table(["pages", "MB", *labels], rows, title=title)
@@ -146,6 +153,7 @@ def hit_ratio(
     page_bytes: int | None = None,
     format: str | None = None,  # noqa: A002  the word of the field
     skip_bad: int = 0,
+    sort: bool = False,
     sector_bytes: int | None = None,
     columns: Mapping[str, str] | None = None,
     event: str | None = None,
@@ -154,8 +162,9 @@ def hit_ratio(
 ) -> HitRatios:
     """Send a trace through caches and count the hits; no device is simulated.
 
-    Every request references the pages that it touches, in the order of the trace; times are ignored. Reads and writes
-    count alike, and what is missed is brought in. The trace is read once, whatever the number of caches.
+    Every request references the pages that it touches, in the order of the trace; times are ignored unless ``sort`` is
+    true. Reads and writes count alike, and what is missed is brought in. The trace is read once, whatever the number of
+    caches. In lists of keys and of objects (formats ``keys`` and ``oracle-general``) each counts as one page.
 
     Parameters
     ----------
@@ -166,8 +175,9 @@ def hit_ratio(
     pages
         One or several sizes of the cache. Every policy is tried at every size.
     page_bytes
-        Size of a page; by default that of the trace's format, 512 for lists of the ARC paper, or else 4096.
-    format, skip_bad, sector_bytes, columns, event, time_unit
+        Size of a page; by default that of the trace's format, 512 for lists of the ARC paper, or else 4096. Lists of
+        keys and of objects take none.
+    format, skip_bad, sort, sector_bytes, columns, event, time_unit
         How to read the trace; see :func:`sledsim.traces.open_trace`.
     progress
         A function called now and then, or true for a progress bar on a terminal; see :func:`sledsim.run`.
@@ -198,6 +208,7 @@ def hit_ratio(
         trace,
         format=format,
         skip_bad=skip_bad,
+        sort=sort,
         sector_bytes=sector_bytes,
         columns=columns,
         event=event,

@@ -261,6 +261,7 @@ def validate_drive(
     *,
     overrides: Sets = (),
     skip_bad: int = 0,
+    sort: bool = False,
     progress: ProgressCallback | bool | None = None,
 ) -> DriveValidation:
     """Replay a trace measured on a drive on its model, and compare the service times.
@@ -275,12 +276,15 @@ def validate_drive(
         The drive: a file of DiskSim's parameters (``.parv``, ``.diskspecs``), a device file (``.toml``), an entry of
         the catalogue, or a dictionary as a scenario's ``device``.
     trace
-        A file in DiskSim's validation format, ``R|W Hit|Miss lbn blocks service_us next_gap_us``, or in CSV or Parquet
-        with a column of responses, such as ``response_us``; a :class:`~sledsim.Trace`, or a frame with such a column.
+        A file in DiskSim's validation format, ``R|W Hit|Miss lbn blocks service_us next_gap_us``, in CSV or Parquet
+        with a column of responses, such as ``response_us``, or a latency log of fio with offsets (``log_offset=1``);
+        a :class:`~sledsim.Trace`, or a frame with such a column.
     overrides
         Values that replace those of the drive: ``["device.buffer_caching=false"]``.
     skip_bad
         Malformed records of the trace to pass over.
+    sort
+        True to sort the records by arrival.
     progress
         A function called about ten times a second, or true for a progress bar on a terminal.
 
@@ -297,7 +301,7 @@ def validate_drive(
         Where the trace cannot be read, carries no measured times or reaches beyond the drive.
     """
     device, file = _device(specs)
-    opened = _measured_trace(trace, skip_bad)
+    opened = _measured_trace(trace, skip_bad, sort=sort)
     measured = _columns(opened)
     left_out = file.notes if file else ()
     if file and (denied := _denied(file, measured)):
@@ -381,11 +385,11 @@ def _reached_bytes(records: "Mapping[str, NDArray[np.generic]]") -> int:
     return int(np.add(records["offset_bytes"], records["bytes"], dtype=np.uint64).max())
 
 
-def _measured_trace(given: TraceLike, skip_bad: int) -> Trace:
+def _measured_trace(given: TraceLike, skip_bad: int, *, sort: bool) -> Trace:
     """Open a trace with measured times; raise if it cannot be used."""
     expected = "expected DiskSim's validation format, R|W Hit|Miss lbn blocks service_us next_gap_us"
-    expected += ", or CSV with a column such as response_us"
-    source = source_of(given, skip_bad=skip_bad)
+    expected += ", CSV with a column such as response_us, or a latency log of fio with offsets"
+    source = source_of(given, skip_bad=skip_bad, sort=sort)
     try:
         trace = Trace.of_source(source)
     except TraceError as error:

@@ -64,7 +64,7 @@ fn reversals_by_direction_and_distance() {
             (SeekModel::TimeOptimal, Some(exact_turnaround_s)),
         ] {
             let at = |y, v| reversal.map_or(2.0 * G2.0 / axis.accel_m_s2, |f| f(&axis, y, v));
-            // DiskSim takes the reversal after a move by the velocity the sled leaves with.
+            // DiskSim computes the reversal after a move from the velocity at its end.
             let v_after = if model == SeekModel::Decomposed { v1 } else { -v1 };
             let expected = if before { at(y0, v0) } else { 0.0 } + if after { at(y1, v_after) } else { 0.0 };
             let seek = y_seek(model, &axis, G2.0, y0, v0, y1, v1);
@@ -83,7 +83,7 @@ fn x_moves_equal_the_published_formula() {
     for (x0, x1) in [(-50e-6, 50e-6), (-50e-6, -20e-6), (10e-6, 45e-6), (0.0, 5e-6)] {
         let switch = (x0 + x1) / 2.0 + kappa * (x1 * x1 - x0 * x0) / (4.0 * a);
         let arcs = ((switch - c) / (x0 - c)).acos() + ((switch + c) / (x1 + c)).acos();
-        // The arccosines lose digits near 1: that is why the implementation does not use them.
+        // The arccosines lose precision near 1, so the implementation does not use them.
         assert_close(rest_to_rest_s(&axis, x0, x1), arcs / omega, 1e-9);
     }
 }
@@ -94,7 +94,7 @@ fn times_converge_to_those_without_springs() {
         let free = Axis { spring: 0.0, ..stiff };
         for spring in [1e-6, 1e-9, 1e-12, 1e-15, 1e-30, 1e-200, 1e-300] {
             let soft = Axis { spring, ..stiff };
-            // The first correction is of the order of the spring; below it only rounding remains.
+            // The first correction is of the order of the spring factor.
             let relative = (4.0 * spring).max(8.0 * f64::EPSILON);
             for (y0, y1) in [(-50e-6, 50e-6), (30e-6, 29.99e-6), (0.0, 40e-9), (50e-6, 49e-6), (20e-6, 20e-6)] {
                 assert_close(rest_to_rest_s(&soft, y0, y1), 2.0 * ((y1 - y0).abs() / free.accel_m_s2).sqrt(), relative);
@@ -113,7 +113,7 @@ fn times_converge_to_those_without_springs() {
 fn tiny_distances_keep_their_precision() {
     for (v, axis) in PUBLISHED {
         for distance in [1e-9, 1e-12, 1e-15, 1e-18] {
-            // Around the centre the spring's effect on so short a move vanishes.
+            // At the centre, the spring has no effect on so short a move.
             assert_close(
                 rest_to_rest_s(&axis, -distance / 2.0, distance / 2.0),
                 2.0 * (distance / axis.accel_m_s2).sqrt(),

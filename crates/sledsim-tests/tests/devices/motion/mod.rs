@@ -1,4 +1,4 @@
-//! The motion of a sled: random axes and seeks, and a simulation of the sled that knows nothing of closed forms.
+//! Motion of a sled: random axes and seeks, and a numerical simulation of the sled without closed forms.
 
 mod anchors;
 mod optimal_control;

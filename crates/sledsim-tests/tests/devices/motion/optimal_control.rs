@@ -2,10 +2,10 @@
 //! assumption on how often the force changes.
 //!
 //! With `L` any pair of weights on final position and velocity, no force `|u| ≤ a` moves the weighted final state by
-//! more than `a ∫ |L · response(r)| dr`. If the target lies further off than that for some `L`, it can't be reached in
-//! that time; the reachable set is convex, so some `L` shows it whenever it is so. Responses come from Runge-Kutta
-//! steps, the integral from the midpoint rule, `L` from a search over its angle.
-//! The least time found so bounds the implementation from below; that its force does arrive is another test.
+//! more than `a ∫ |L · response(r)| dr`. If the target is further away than that for some `L`, it can't be reached in
+//! that time. The reachable set is convex, so such an `L` exists for every target that can't be reached. Responses come
+//! from Runge-Kutta steps, the integral from the midpoint rule, `L` from a search over its angle. The least time found
+//! is a lower bound for the implementation. Another test checks that its force reaches the target.
 
 use std::f64::consts::PI;
 
@@ -42,7 +42,7 @@ impl Horizon {
         Self { missing_m, responses_s, kick_m_s: axis.accel_m_s2 * dr }
     }
 
-    /// How far the target lies beyond everything reachable, seen along one direction, in metres.
+    /// Returns the distance of the target beyond all reachable states along one direction, in metres.
     fn beyond_m(&self, angle: f64) -> f64 {
         let (weight_v, weight_x) = angle.sin_cos();
         let reach_s: f64 = self.responses_s.iter().map(|r| (weight_x * r.0 + weight_v * r.1).abs()).sum();
@@ -71,7 +71,7 @@ impl Horizon {
     }
 }
 
-/// Asserts that `end` can't be reached before `time_s`, and that it is on the verge of being reached then.
+/// Asserts that `end` can't be reached before `time_s`, and that it can be reached just after.
 fn assert_least_time(s: &Seek, end: (f64, f64), time_s: f64) {
     for i in 1..40 {
         let earlier_s = time_s * f64::from(i) / 40.0;

@@ -20,7 +20,7 @@ fn any_seek() -> impl Strategy<Value = Seek> {
     prop_oneof![3 => moving_seek(), 1 => rest_seek()]
 }
 
-/// Follows the time-optimal force numerically: where it ends, and how far out it went.
+/// Integrates the time-optimal force numerically. Returns the final state and the extremes of the position.
 fn follow(s: &Seek) -> (f64, f64, (f64, f64)) {
     let p = time_optimal_profile(&s.axis, s.speed_m_s, s.y0_m, s.v0_m_s, s.y1_m, s.v1_m_s);
     let u = p.first_force_sign * s.axis.accel_m_s2;
@@ -36,7 +36,7 @@ proptest! {
     fn time_optimal_never_exceeds_its_decomposition(s in moving_seek()) {
         let (optimal, decomposed) = (seek(SeekModel::TimeOptimal, &s), seek(SeekModel::Decomposed, &s));
         prop_assert_eq!(optimal.turnarounds, decomposed.turnarounds);
-        // An exact move, with reversals at constant force in front of it and behind it.
+        // An exact move with reversals at constant force before and after it.
         let direction = (if s.y1_m == s.y0_m { s.v1_m_s } else { s.y1_m - s.y0_m }).signum();
         let mut parts_s = optimal.time_s - optimal.turnaround_s;
         if s.v0_m_s.signum() != direction {

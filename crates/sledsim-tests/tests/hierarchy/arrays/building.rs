@@ -22,7 +22,7 @@ pub fn add_drive(system: &mut System, device: &DeviceSpec, scheduler: &Scheduler
     system.add(Box::new(Drive::new(device, scheduler, 1)), &[])
 }
 
-/// A device that takes the same time for everything.
+/// A device with a constant access time.
 pub fn constant(capacity_blocks: u64, block_bytes: u32) -> DeviceSpec {
     let access_ms = T_NS as f64 * 1e-6;
     let name = "constant".into();
@@ -36,7 +36,7 @@ pub fn linear(capacity_blocks: u64, nearest_ms: f64, farthest_ms: f64) -> Device
     DeviceSpec::SimplediskLinear(parameters)
 }
 
-/// A component that can be broken, so that all requests fail. A hasty one acknowledges writes at their arrival.
+/// A component that can be broken, so that all requests fail. If `hasty`, it acknowledges writes at their arrival.
 #[derive(Clone)]
 pub struct Breakable {
     child: ComponentId,
@@ -132,7 +132,7 @@ pub fn array_over(level: Level, device: &DeviceSpec, count: usize, spec: &ArrayS
     Built { system, ..built }
 }
 
-/// An array straight over drives.
+/// An array directly over drives.
 pub fn plain_array(level: Level, device: &DeviceSpec, count: usize, spec: &ArraySpec) -> System {
     let mut system = System::default();
     let drives: Vec<ComponentId> = (0..count).map(|_| add_drive(&mut system, device, &fcfs::POLICY.default)).collect();
@@ -157,7 +157,7 @@ pub fn serve_one(system: &mut System, op: Op, lbn: u64, blocks: u64) -> Completi
     let mut done = Vec::new();
     system.submit(request(lbn, system.now(), op, lbn, blocks), &mut |completion| done.push(*completion));
     while done.is_empty() {
-        assert!(system.next_time().is_some(), "nothing happens any more");
+        assert!(system.next_time().is_some(), "no further event");
         system.step(&mut |completion| done.push(*completion));
     }
     done[0]

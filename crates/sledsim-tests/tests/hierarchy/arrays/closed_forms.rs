@@ -26,7 +26,7 @@ fn response(system: &mut System, op: Op, lbn: u64, blocks: u64) -> u64 {
 
 #[test]
 fn single_writes_take_the_sum_of_their_steps() {
-    // Level, members, and for a write of a block: T of response, reads, writes.
+    // Level, members; for a write of a block: response time in units of T, reads, writes.
     let small = [
         (Level::Raid4, 5, 2, 2, 2),
         (Level::Raid5, 5, 2, 2, 2),
@@ -55,16 +55,16 @@ fn single_writes_take_the_sum_of_their_steps() {
     assert_eq!(accesses(&system), (1, 8));
 }
 
-/// Saturated, members are busy all the time but for chance: with `outstanding` requests spread at random over N members, some
-/// are idle for a moment. That share falls with the number outstanding; 2 % covers it here, and the spread of a mean over
-/// 20,000 requests (under 1 %).
+/// At saturation, members are nearly always busy: with `outstanding` random requests over N members, some are idle for
+/// short times. That share falls with the number outstanding; 2 % covers it here, together with the standard error of a
+/// mean over 20,000 requests (below 1 %).
 #[test]
 fn saturated_small_write_throughput_follows_from_accesses() {
     let (requests, t_s) = (20_000, T_NS as f64 * 1e-9);
     let cases = [
         (Level::Raid5, 5, 5.0 / 4.0),
         (Level::Raid6, 6, 6.0 / 6.0),
-        // The parity member has two accesses of each.
+        // The parity member has two accesses for each write.
         (Level::Raid4, 5, 1.0 / 2.0),
         (Level::Mirror, 3, 1.0),
     ];
@@ -93,13 +93,13 @@ fn spread_of(count: usize, striped: bool) -> System {
 fn striping_multiplies_throughput_but_not_single_response_times() {
     let mut system = spread_of(4, true);
     assert_eq!(response(&mut system, Op::Read, 5, 1), T_NS);
-    // Parts on all members go side by side.
+    // The parts on all members are served concurrently.
     assert_eq!(response(&mut system, Op::Write, 0, 32), T_NS);
     let mut stream = Stream::new(3, "places");
     let spent = saturate(&mut system, 400, 20_000, |_| (Op::Read, stream.below(32_000), 1));
-    // As above: 2 % for members that are idle by chance.
+    // As above: 2 % because members are idle by chance.
     assert!((20_000.0 * T_NS as f64 / spent as f64 / 4.0 - 1.0).abs() < 0.02, "{spent}");
-    // Every block goes round: exactly N/T.
+    // Consecutive blocks use the members in turn: exactly N/T.
     let spent = saturate(&mut system, 4, 4000, |i| (Op::Read, i % 4 * 8, 1));
     assert_eq!(spent, 1000 * T_NS);
 }
@@ -115,7 +115,7 @@ fn concatenation_accepts_members_of_different_sizes() {
     let root = system.add(Box::new(Spread::concat(drives.clone(), &sizes).expect("they fit")), &drives);
     assert_eq!(system.component(root).capacity_blocks(), 157);
     system.start_measuring();
-    // From the last block of the first member to the first of the last.
+    // From the last block of the first member to the first block of the last member.
     assert_eq!(response(&mut system, Op::Read, 99, 9), T_NS);
     let busy = |drive: usize| system.component(drives[drive]).measured(system.now()).busy_ns;
     assert_eq!([busy(0), busy(1), busy(2)], [T_NS; 3]);
@@ -141,9 +141,9 @@ fn mirrors_multiply_read_throughput() {
     }
 }
 
-/// Poisson reads, one half of what the copies serve. As all take the same time, going round and the shortest queue both do what
-/// one queue before all copies would (M/D/c), computed here from the arrivals alone; and that is less than the M/D/1 wait of a
-/// random choice, rho T / (2 (1 - rho)).
+/// Poisson reads at half the service rate of the copies. With constant service times, round robin and shortest queue
+/// both equal a single queue for all copies (M/D/c), which is computed here from the arrivals; its wait is less than
+/// that of a random choice (M/D/1), rho T / (2 (1 - rho)).
 #[test]
 fn mirror_reads_wait_as_in_a_single_queue_for_all_copies() {
     for (read, copies) in [(ReadChoice::RoundRobin, 2), (ReadChoice::ShortestQueue, 2), (ReadChoice::ShortestQueue, 4)]
@@ -179,13 +179,13 @@ fn mirror_reads_wait_as_in_a_single_queue_for_all_copies() {
     }
 }
 
-/// Mean distance, as a share of the capacity, of arms that go to uniform places: each read moves the nearer of `copies`. The
-/// stationary law of two arms by iteration on a grid, nothing of it from the simulator.
+/// Returns the mean seek distance, as a share of the capacity, if each uniform read moves the nearest of `copies` arms:
+/// the stationary distribution by iteration on a grid, independent of the simulator.
 fn nearest_distance(cells: usize) -> f64 {
     let near = |a: usize, b: usize, place: usize| a.abs_diff(place) <= b.abs_diff(place);
     let mut share = vec![1.0 / (cells * cells) as f64; cells * cells];
     let mut mean = 0.0;
-    // The arms forget where they were within a few requests.
+    // The distribution converges within a few requests.
     for _ in 0..30 {
         let mut next = vec![0.0; cells * cells];
         mean = 0.0;
@@ -213,17 +213,18 @@ fn mirror_read_seek_distances_follow_the_closed_form() {
         let spent = saturate(&mut system, 1, count, |_| (Op::Read, stream.below(1_000_000), 1));
         (spent as f64 / count as f64 * 1e-6 - 1.0) / 10.0
     };
-    // The distances spread by less than 0.24, so their mean by less than 0.0012: four of that.
+    // The standard deviation of the distances is below 0.24, that of their mean below 0.0012; the tolerance is four
+    // times that.
     let tolerance = 4.0 * 0.24 / f64::sqrt(count as f64);
     let round = mean(ReadChoice::RoundRobin);
     assert!((round - 1.0 / 3.0).abs() < tolerance, "{round}");
-    // A grid of 60 cells is off by their size squared, 3e-4 of the capacity; measured: 0.1615 at 400 cells.
+    // The error of a grid of 60 cells is their size squared, 3e-4 of the capacity; a grid of 400 cells gives 0.1615.
     let (nearest, expected) = (mean(ReadChoice::Nearest), nearest_distance(60));
     assert!((nearest - expected).abs() < tolerance + 1e-3, "{nearest}, not {expected}");
-    assert!(nearest < 1.0 / 5.0, "arms that are sent apart do better than independent ones");
+    assert!(nearest < 1.0 / 5.0, "the nearest of two arms is nearer than with independent positions");
 }
 
-/// Writes go to both arms, which are then together: the distance of one.
+/// Writes move both arms to the same position, so the distance is that of one arm.
 #[test]
 fn mirror_writes_keep_the_arms_together() {
     let mut system = mirror(&linear(1_000_000, 1.0, 11.0), 2, ReadChoice::Nearest);
@@ -234,7 +235,7 @@ fn mirror_writes_keep_the_arms_together() {
     assert!((mean - 1.0 / 3.0).abs() < 4.0 * 0.24 / f64::sqrt(count as f64), "{mean}");
 }
 
-/// A read of both members of a stripe ends with the farther: the mean maximum of two distances is 7/15.
+/// A read of both members of a stripe ends with the slower one: the mean maximum of two distances is 7/15.
 #[test]
 fn a_request_over_two_members_waits_for_the_slower_one() {
     let mut system = System::default();
@@ -242,7 +243,7 @@ fn a_request_over_two_members_waits_for_the_slower_one() {
     let drives: Vec<_> = (0..2).map(|_| add_drive(&mut system, &device, &fcfs::POLICY.default)).collect();
     let mut stream = Stream::new(9, "places");
     let count = 40_000;
-    // The members at places independent of each other: a concatenation of which both halves are asked at once.
+    // Two members at independent positions: a concatenation, both halves of which are read at once.
     system.add(Box::new(Spread::concat(drives.clone(), &[(1_000_000, 512); 2]).expect("they fit")), &drives);
     let mut spent = 0;
     for _ in 0..count {

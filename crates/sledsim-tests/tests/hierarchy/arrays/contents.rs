@@ -17,7 +17,7 @@ use super::building::*;
 /// Size of a block: small for many operations, but large enough for its identification.
 pub const BLOCK: u32 = 32;
 
-/// Units of 4 blocks.
+/// Stripe units of 4 blocks.
 pub fn small() -> ArraySpec {
     units(4 * u64::from(BLOCK))
 }
@@ -69,7 +69,7 @@ fn arrays_return_written_data() {
     }
 }
 
-/// As many failures during the run as redundancy tolerates, then one more.
+/// First as many failures as the redundancy tolerates, then one more.
 #[test]
 fn arrays_tolerate_failures_up_to_their_redundancy() {
     for (level, count, most) in ARRAYS {
@@ -86,10 +86,10 @@ fn arrays_tolerate_failures_up_to_their_redundancy() {
             assert_right(&bed, &format!("{level:?}"));
             let paths = bed.system.component(bed.system.root()).details(bed.system.now()).expect("details").paths;
             assert!(paths.iter().any(|path| path.name == "degraded-write" && path.count > 0));
-            // The last member of RAID-4 holds nothing that is read.
+            // The last member of RAID-4 holds parity only.
             let may_be_whole = matches!(level, Level::Mirror | Level::Raid4);
             assert!(may_be_whole || paths[1].count > 0, "nothing was read degraded");
-            // One more: requests are lost, but what is read is right.
+            // One more: requests fail, but no wrong data is read.
             let left = (0..count).find(|&member| !built.switches[member].load(Ordering::Relaxed)).expect("one is left");
             built.switch(left).store(true, Ordering::Relaxed);
             bed.operate(500, &span);
@@ -162,9 +162,9 @@ fn a_latent_error_in_a_degraded_row_fails_reads_until_a_write() {
         assert_eq!(serve_one(&mut system, Op::Read, lbn, 1).status, Status::Unreadable, "{lbn}");
     }
     assert_eq!(serve_one(&mut system, Op::Read, 7, 1).status, Status::Served);
-    // All of column 1: parity can't be had from column 0, which is lost, nor from itself.
+    // All of column 1: it can't be reconstructed without column 0, which is lost, nor read.
     assert_eq!(serve_one(&mut system, Op::Write, 6, 2).status, Status::Failed);
-    // The whole row needs nothing of what was there.
+    // A write of the whole row reads nothing.
     assert_eq!(serve_one(&mut system, Op::Write, 0, 8).status, Status::Served);
     for lbn in 0..8 {
         assert_eq!(serve_one(&mut system, Op::Read, lbn, 1).status, Status::Served, "{lbn}");
@@ -180,7 +180,7 @@ enum Part {
     Redundant(Level),
 }
 
-/// Over drives, or over arrays of drives.
+/// Adds an array over drives or over arrays of drives.
 fn add_part(system: &mut System, part: Part, below: Part) -> ComponentId {
     if part == Part::Drive {
         return add_drive(system, &constant(24, BLOCK), &fcfs::POLICY.default);

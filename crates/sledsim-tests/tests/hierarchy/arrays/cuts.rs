@@ -1,5 +1,5 @@
-//! Power cuts: with a journal every row matches its parity afterwards and no acknowledged write is lost; without one the tests detect
-//! the write hole.
+//! Power cuts: with a journal, every row matches its parity afterwards and no acknowledged write is lost; without one,
+//! the tests detect the write hole.
 
 use std::sync::atomic::Ordering;
 
@@ -48,7 +48,7 @@ struct Found {
     wrong_degraded: usize,
 }
 
-/// `rounds` arrays, each of which loses power five times at random and a member after the last.
+/// Cuts power five times at random times in each of `rounds` arrays, then fails a member.
 fn cut(level: Level, count: usize, spec: &ArraySpec, rounds: u64) -> Found {
     let mut found = Found::default();
     for seed in 0..rounds {
@@ -85,7 +85,7 @@ fn a_journal_closes_the_write_hole_of_raid5() {
     assert_eq!((found.torn, found.wrong, found.wrong_degraded), (0, 0, 0), "{found:?}");
     let found = cut(Level::Raid5, 4, &small(), 100);
     assert_eq!(found.wrong, 0, "no wrong data is read while all members work: {found:?}");
-    assert!(found.torn > 0 && found.wrong_degraded > 0, "the hole was not found: {found:?}");
+    assert!(found.torn > 0 && found.wrong_degraded > 0, "the write hole was not detected: {found:?}");
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn a_journal_keeps_mirrors_and_raid6_consistent() {
         let found = cut(level, count, &spec, 150);
         assert_eq!((found.torn, found.wrong, found.wrong_degraded), (0, 0, 0), "{level:?} {found:?}");
         let found = cut(level, count, &small(), 100);
-        assert!(found.torn + found.wrong + found.wrong_degraded > 0, "{level:?} has no hole: {found:?}");
+        assert!(found.torn + found.wrong + found.wrong_degraded > 0, "{level:?} has no write hole: {found:?}");
     }
 }
 

@@ -64,7 +64,7 @@ fn requests_are_split_into_spans_that_cover_them() {
             for span in layout.spans(lbn, blocks) {
                 let row_blocks = layout.unit_blocks() * layout.data() as u64;
                 assert_eq!((span.row * row_blocks + span.begin, span.first), (next, next - lbn));
-                // What is touched in the row is all of its hull.
+                // The span covers the accessed blocks of the row exactly.
                 let BlockRange { from, to } = layout.hull(span);
                 let touched: BTreeSet<u64> = layout.pieces(span).flat_map(|piece| piece.from..piece.to).collect();
                 assert_eq!(touched, (from..to).collect(), "{span:?}");
@@ -99,7 +99,8 @@ fn writes_of_whole_units_use_the_cheaper_method() {
     }
 }
 
-/// With any lost columns, a plan reads only readable columns, and exists while redundancy is left.
+/// For any set of lost columns, a plan reads only readable columns, and a plan exists as long as the redundancy
+/// suffices.
 #[test]
 fn read_plans_exist_while_redundancy_is_left() {
     for (level, columns, parities) in [(Level::Mirror, 3, 2), (Level::Raid5, 4, 1), (Level::Raid6, 5, 2)] {

@@ -24,7 +24,7 @@ fn exhaust(bed: &mut TestBed) {
 fn broken(level: Level, count: usize, spec: &ArraySpec, member: usize) -> Built {
     let mut built = array(level, &constant(ROWS * UNIT, 512), count, spec);
     built.switch(member).store(true, Ordering::Relaxed);
-    // Somebody has to find out.
+    // An access detects the failure.
     for lbn in (0..16 * UNIT).step_by(UNIT as usize) {
         serve_one(&mut built.system, Op::Read, lbn, 1);
     }
@@ -37,7 +37,7 @@ fn degraded_accesses_match_the_number_of_columns() {
     let mut built = broken(Level::Raid5, count as usize, &units(UNIT * 512), 2);
     let system = &mut built.system;
     system.start_measuring();
-    // Whole rounds of the layout, a block of every unit: 2 (N - 1) / N accesses for each.
+    // Whole rounds of the layout, one block of every unit: 2 (N - 1) / N accesses per block.
     let reads = count * (count - 1) * 10;
     (0..reads).for_each(|unit| assert!(serve_one(system, Op::Read, unit * UNIT, 1).is_served()));
     assert_eq!(accesses(system).0, reads * 2 * (count - 1) / count);
@@ -47,9 +47,9 @@ fn degraded_accesses_match_the_number_of_columns() {
             system.start_measuring();
             assert!(serve_one(system, Op::Write, (row * 4 + column) * UNIT, 1).is_served());
             let expected = match layout.column(row, 2) {
-                // Nobody keeps parity there.
+                // The parity of this row is lost, so it is not updated.
                 4 => (0, 1),
-                // Parity alone can be written, from the other three.
+                // Only parity can be written; it is computed from the other three columns.
                 lost if lost == column as usize => (3, 1),
                 _ => (2, 2),
             };
@@ -69,14 +69,14 @@ fn rebuild_time_follows_from_steps_or_the_rate_limit() {
         let spec = RebuildSpec { rows, outstanding, ..RebuildSpec::default() };
         let mut built = array(Level::Raid5, &constant(ROWS * UNIT, 512), 5, &rebuild(spec));
         built.switch(0).store(true, Ordering::Relaxed);
-        // A degraded write of the last row of parity's own: the array finds out and reads nothing besides.
+        // A write of the last row, whose parity is lost: the array detects the failure without any read.
         assert!(serve_one(&mut built.system, Op::Read, 0, 1).is_served());
         while built.system.next_time().is_some() {
             built.system.step(&mut |_| {});
         }
         let steps = ROWS.div_ceil(u64::from(rows));
         let spent_ns = counted(&built.system, "rebuild_time") * 1e9;
-        // The read that found out goes first at the members it shares with the first step: one T.
+        // The read that detected the failure delays the first step by one T.
         let expected = (steps * 2 * T_NS + T_NS) as f64;
         assert!((spent_ns - expected).abs() < 1.0, "{rows} rows: {spent_ns}, not {expected}");
         assert_eq!(counted(&built.system, "rebuilt_blocks"), (ROWS * UNIT) as f64);
@@ -105,7 +105,8 @@ fn rebuild_steps_run_concurrently_up_to_the_limit() {
         }
         counted(&built.system, "rebuild_time")
     };
-    // Survivors read while the spare is written: half the time, but for the reads that found out.
+    // Survivors are read while the spare is written, which takes half the time except for the reads that detected the
+    // failure.
     let (one, two) = (spent(1), spent(2));
     assert!((two / one - 0.5).abs() < 0.1, "{two} after {one}");
 }
@@ -233,8 +234,8 @@ fn rebuilds_are_the_same_without_data_to_check() {
     assert_eq!(run(true), run(false));
 }
 
-/// Breaks members one after the other and handles all events. Returns the counters of the array and the number of later reads of each of
-/// its first blocks that were served.
+/// Breaks members one after the other and handles all events. Returns the counters of the array and, for each of its
+/// first blocks, the number of later reads that were served.
 fn lost_one_after_the_other(level: Level, spec: &ArraySpec, seed: u64) -> (Vec<f64>, Vec<bool>) {
     let rows = 40 + seed;
     let spares = spec.spares as usize;
@@ -245,8 +246,8 @@ fn lost_one_after_the_other(level: Level, spec: &ArraySpec, seed: u64) -> (Vec<f
     let mut broken = 0;
     let mut base = Time::ZERO;
     for step in 0..60 {
-        // Requests come half a service after the whole ones at which devices end, failures a quarter: what a limit on the rate
-        // begins nanoseconds later ends on the same side of both.
+        // Services end at multiples of the service time, requests arrive half a service time and failures a quarter
+        // after them, so that the few nanoseconds by which a rate limit delays steps do not change the order of events.
         base += T_NS * (1 + stream.below(6));
         if step % 12 == 5 && broken < 2 + seed as usize % 2 {
             let at = base + T_NS / 4;
@@ -261,7 +262,7 @@ fn lost_one_after_the_other(level: Level, spec: &ArraySpec, seed: u64) -> (Vec<f
             built.system.step(&mut |_| {});
         }
         let blocks = 1 + stream.below(3 * UNIT);
-        // A write that comes before a step, and not after it, makes good what the step then need not lose.
+        // A write before a step restores blocks that the step would otherwise lose.
         built.system.submit(request(step, at, Op::Read, stream.below(capacity - blocks), blocks), &mut |_| {});
     }
     while built.system.next_time().is_some() {
@@ -273,7 +274,7 @@ fn lost_one_after_the_other(level: Level, spec: &ArraySpec, seed: u64) -> (Vec<f
     (counts, served)
 }
 
-/// A rate limit above the rate of all steps makes each step alone and changes nothing else.
+/// A rate limit above the rate of all steps serialises the steps and changes nothing else.
 #[test]
 fn a_rebuild_lost_at_once_matches_one_lost_step_by_step() {
     let mut lost = 0.0;
@@ -284,8 +285,8 @@ fn a_rebuild_lost_at_once_matches_one_lost_step_by_step() {
             }
             for seed in 0..30 {
                 let rebuild = |mb_per_s| RebuildSpec {
-                    // Of several steps that end in the same instant, a nanosecond decides which goes on first; spread spares
-                    // make a step of each row.
+                    // If several steps end in the same instant, a nanosecond decides which continues first; with
+                    // distributed spares, each row is a step.
                     rows: if sparing == Sparing::Distributed { 1 } else { 1 + (seed % 3) as u32 },
                     outstanding: 1,
                     mb_per_s,
@@ -308,7 +309,7 @@ fn a_rebuild_lost_at_once_matches_one_lost_step_by_step() {
     assert!(lost > 10_000.0, "{lost}");
 }
 
-/// Losing the rest of a rebuild takes no time for any size.
+/// Losing the rest of a rebuild takes no simulated time, for any member size.
 #[test]
 fn losing_a_rebuild_takes_no_time_for_any_member_size() {
     for (level, sparing) in [
@@ -332,7 +333,7 @@ fn losing_a_rebuild_takes_no_time_for_any_member_size() {
             built.system.step(&mut |_| {});
         }
         assert!(built.system.livelock().is_none(), "{level:?} {sparing:?}");
-        // Where RAID-6 spreads its spares, the two members left have enough of some rows, but not of the first.
+        // With distributed spares, the two remaining members of RAID-6 can reconstruct some rows, but not the first.
         let far = if (level, sparing) == (Level::Raid6, Sparing::Distributed) { 0 } else { 999 };
         assert!(!serve_one(&mut built.system, Op::Read, far, 1).is_served(), "{level:?} {sparing:?}");
     }

@@ -30,7 +30,7 @@ fn disk() -> DeviceSpec {
     }
 }
 
-/// A sled with the command time of the catalogue or without.
+/// A sled with or without the command time of the catalogue.
 fn sled(commands: bool) -> DeviceSpec {
     let mut parameters = scenarios::mems_parameters("g2");
     if !commands {
@@ -39,12 +39,12 @@ fn sled(commands: bool) -> DeviceSpec {
     DeviceSpec::Mems(Box::new(parameters))
 }
 
-/// Times of single small writes to an array of five, ms. For the member that was read later:
+/// Times of single small writes to an array of five, ms. The first three are those of the member whose read ends last:
 #[derive(Debug, Default)]
 struct Found {
     /// From the end of the read's last pass until the write is complete: mean, least, most.
     rewrite_ms: [f64; 3],
-    /// From the beginning of the read's first pass until then: mean.
+    /// From the start of the read's first pass until the write is complete: mean.
     modify_ms: f64,
     /// The write's positioning: mean, least, most.
     seek_ms: [f64; 3],
@@ -52,7 +52,8 @@ struct Found {
     response_ms: f64,
 }
 
-/// The array takes exactly the time of its members served directly: concurrent reads, then writes after both.
+/// Checks that the array takes the same time as its members when they are served directly: concurrent reads, then
+/// writes after both.
 fn small_writes(device: &DeviceSpec) -> Found {
     let spec = ArraySpec { write: WriteMethod::Rmw, ..units(UNIT * 512) };
     let mut system = plain_array(Level::Raid5, device, 5, &spec);
@@ -99,19 +100,20 @@ fn a_sled_turns_around_while_a_disk_waits_for_a_revolution() {
     let [disk, plain, commanded] = [disk(), sled(false), sled(true)].map(|device| small_writes(&device));
     println!("atlas10k {disk:.4?}\ng2 {plain:.4?}\ng2 with commands {commanded:.4?}");
     let revolution_ms = 60_000.0 / 10_025.0;
-    // Angles and phases are rounded: 100 ns, of a sector's 18 us. Some requests cross a track, and few: 2 % of a revolution.
+    // Angles and phases are rounded, by less than 100 ns (a sector takes 18 us). A few requests cross a track, which
+    // adds up to 2 % of a revolution to the mean.
     assert!((disk.rewrite_ms[1] - revolution_ms).abs() < 1e-4, "{disk:?}");
     assert!(disk.rewrite_ms[0] < 1.02 * revolution_ms, "{disk:?}");
-    // A reversal takes 0.040 to 0.218 ms, by position. While the bus moves the last of 8 blocks the sled goes on, and has to
-    // come back as far.
+    // A reversal takes 0.040 to 0.218 ms, depending on the position. The sled moves on while the last of 8 blocks is
+    // transferred, and must return that distance.
     let (pass_ms, tail_ms) = (0.1286, BLOCKS as f64 * 0.00512);
     let (least_ms, most_ms) = (0.040, 0.218 + 2.0 * tail_ms);
     assert!(plain.seek_ms[1] >= least_ms && plain.seek_ms[2] <= most_ms, "{plain:?}");
-    // Rows have 20 blocks: 8 of them take one pass, or two with a reversal between.
+    // Rows have 20 blocks: an access to 8 takes one pass, or two with a reversal between them.
     let longest_ms = most_ms + 2.0 * pass_ms + 0.218 + 2.0 * tail_ms;
     assert!(plain.rewrite_ms[1] >= least_ms + pass_ms && plain.rewrite_ms[2] <= longest_ms, "{plain:?}");
     assert!(disk.modify_ms / plain.modify_ms > 10.0, "{disk:?} {plain:?}");
-    // Commands take 0.2 ms, and nothing else changes; a write of the array has two one after the other.
+    // With commands of 0.2 ms, nothing else changes; a write to the array has two commands one after the other.
     let more = [commanded.rewrite_ms[0] - plain.rewrite_ms[0], (commanded.response_ms - plain.response_ms) / 2.0];
     assert!(more.iter().all(|more_ms| (more_ms - 0.2).abs() < 1e-9), "{more:?}");
 }

@@ -16,7 +16,7 @@ const FRESH: u64 = 1 << 40;
 /// An operation on a cache.
 #[derive(Clone, Copy, Debug)]
 enum Op {
-    /// Reference the key; if it is missing, admit it past pinned slots.
+    /// Reference the key; if it is missing, admit it and evict an unpinned slot.
     Reference(u64),
     /// Admit a key never seen before.
     Fresh,
@@ -95,16 +95,16 @@ impl Checked {
         let next = self.order().first().copied();
         let pinned = self.pinned.clone();
         let Some(admission) = self.cache.admit(key, &mut |slot| !pinned.contains(&slot)) else {
-            assert!(is_full && self.pinned.len() == self.model.len(), "refused with something to evict");
+            assert!(is_full && self.pinned.len() == self.model.len(), "refused although a slot could be evicted");
             return;
         };
-        assert_eq!(admission.evicted.is_some(), is_full, "evicts when and only when it is full");
+        assert_eq!(admission.evicted.is_some(), is_full, "evicts if and only if it is full");
         if let Some(evicted) = admission.evicted {
-            assert_eq!(self.model.remove(&evicted), Some(admission.slot), "evicts what was in the slot");
+            assert_eq!(self.model.remove(&evicted), Some(admission.slot), "evicts the key of the slot");
             assert!(!self.pinned.contains(&admission.slot), "a pinned slot was taken");
-            // A key that is remembered may change what the policy wants to keep.
+            // Admitting a remembered (ghost) key may change the eviction order.
             if key >= FRESH && self.pinned.is_empty() {
-                assert_eq!(Some(admission.slot), next, "{:?}: evicts what its order says", self.spec);
+                assert_eq!(Some(admission.slot), next, "{:?}: does not follow its eviction order", self.spec);
             }
         }
         assert!(admission.slot < self.cache.capacity());
@@ -181,7 +181,7 @@ proptest! {
                 if watched.model.len() == capacity as usize {
                     for key in [0, 3, 101, FRESH] {
                         let refused = watched.cache.find(key).is_some() || watched.cache.admit(key, &mut |_| false).is_none();
-                        assert!(refused, "{spec:?}: evicted what must stay");
+                        assert!(refused, "{spec:?}: evicted a pinned slot");
                     }
                 }
                 let mut seen = 0;
@@ -189,7 +189,7 @@ proptest! {
                     seen += 1;
                     seen < 2
                 });
-                assert_eq!(seen, watched.model.len().min(2), "the walk ends where it is told to");
+                assert_eq!(seen, watched.model.len().min(2), "the visit ends when the callback returns false");
             }
         }
     }

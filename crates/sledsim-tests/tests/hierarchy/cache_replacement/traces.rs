@@ -9,7 +9,7 @@ use sledsim_testing::reference as shared;
 use sledsim_testing::replacement::reference;
 use sledsim_testing::tiers::size;
 
-/// The page that prints what the policies reach on OLTP.
+/// The page with the hit ratios of the policies on OLTP.
 const DOCUMENTATION: &str = "../../docs/reference/cache-policies.md";
 
 const OLTP: &str = "traces/arc-OLTP.lis.zst";
@@ -20,7 +20,7 @@ fn reader(path: &Path) -> TraceReader {
     TraceReader::open(path, &TraceOptions::default()).unwrap()
 }
 
-/// The pages that a trace of one device touches.
+/// Returns the pages that a trace of one device references.
 fn pages(path: &Path, page_bytes: u64) -> Vec<u64> {
     let mut found = Vec::new();
     for record in reader(path) {
@@ -31,8 +31,8 @@ fn pages(path: &Path, page_bytes: u64) -> Vec<u64> {
     found
 }
 
-/// Each policy decides each reference as its reference implementation does (the first of them, where tests are to be short), and
-/// counts as many hits in hit-ratio mode.
+/// Checks that each policy treats each reference as its reference implementation does (only the first ones with reduced
+/// test sizes), and counts as many hits in hit-ratio mode.
 fn agrees(trace: &str, page_bytes: u64, sizes: &[u32]) {
     let Some(path) = shared(trace) else { return };
     let references = pages(&path, page_bytes);
@@ -100,8 +100,8 @@ fn oltp_hit_ratios_match_the_papers_and_the_documentation() {
     let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(DOCUMENTATION)).unwrap();
     for ((pages, lru, arc, two_q), row) in published.iter().copied().zip(found.caches.chunks(POLICIES.len())) {
         let percent = |name| row.iter().find(|cache| cache.policy.name() == name).unwrap().hit_ratio * 100.0;
-        // LRU is the same everywhere, but for how the last printed digit was rounded. ARC's p is a real number in the
-        // paper's figure; whether the authors' program kept a whole one is not said, and shows in the second decimal.
+        // LRU has no variants, so only the rounding of the last printed digit differs. ARC's p is a real number in the
+        // paper's figure, but the authors' program may have used an integer, which affects the second decimal.
         assert!((percent("lru") - lru).abs() <= 0.01, "LRU of {pages}: {}", percent("lru"));
         assert!((percent("arc") - arc).abs() <= 0.05, "ARC of {pages}: {}", percent("arc"));
         let ours: Vec<String> = row.iter().map(|cache| format!("{:.2}", cache.hit_ratio * 100.0)).collect();

@@ -71,7 +71,7 @@ fn invalid_sizes_are_rejected_with_a_suggestion() {
 
 #[test]
 fn a_segment_takes_the_documented_memory() {
-    // Of the tables alone: an empty policy has allocated nothing.
+    // The tables only: an empty policy has not allocated memory.
     let per_segment = |segment_bytes, partial_write| {
         let spec =
             CachingDiskSpec { mems_bytes: Some(256 * MIB), segment_bytes, partial_write, ..CachingDiskSpec::default() };

@@ -1,4 +1,4 @@
-//! Sequential streams that do not go through MEMS.
+//! Sequential streams that bypass MEMS.
 
 use sledsim::engine::ComponentId;
 use sledsim::hierarchy::CachingDiskSpec;
@@ -38,19 +38,20 @@ fn a_stream_does_not_change_the_cache() {
             request(&mut bed, op, 6 * SEGMENT, SEGMENT);
             request(&mut bed, op, 7 * SEGMENT, SEGMENT);
             let before = mems_ns(&bed);
-            // One access of the disk for each, however many segments it has; all but the last end in the middle of one.
+            // One disk access for each, regardless of the number of segments; all but the last end within a segment.
             let mut lbn = 8 * SEGMENT;
             for blocks in [12, 3, 5, 2, 10] {
                 assert_eq!(request(&mut bed, op, lbn, blocks), DISK_NS, "{op:?} at {lbn}");
                 lbn += blocks;
             }
-            assert_eq!(mems_ns(&bed), before, "nothing was done on MEMS");
+            assert_eq!(mems_ns(&bed), before, "MEMS was not accessed");
             assert_eq!((count(&bed.system, "bypasses"), count(&bed.system, "bypassed_blocks")), (5.0, 32.0));
             assert_eq!(count(&bed.system, "evictions"), 0.0);
             let name = if op == Op::Read { "read-bypass" } else { "write-bypass" };
             let paths = details(&bed.system).paths;
             assert_eq!(paths.iter().find(|path| path.name == name).map(|path| path.count), Some(5));
-            // What the stream comes to that is cached is served and changed there; behind that it goes on beside MEMS.
+            // Cached segments in the path of the stream are read and written on MEMS; the rest of the stream continues
+            // to bypass it.
             assert_eq!(lbn, 12 * SEGMENT);
             assert_eq!(request(&mut bed, op, lbn, SEGMENT), MEMS_NS);
             assert_eq!(request(&mut bed, op, 13 * SEGMENT, 5 * SEGMENT), DISK_NS);
@@ -74,7 +75,7 @@ fn a_segment_is_cached_only_after_its_bypassing_writes() {
         assert_eq!(count(&bed.system, "bypasses"), 1.0);
         let before = bed.checked;
         request(&mut bed, Op::Read, 2 * SEGMENT, SEGMENT);
-        assert_eq!(bed.checked, before + SEGMENT, "found as it was written");
+        assert_eq!(bed.checked, before + SEGMENT, "written data is read back");
     }
 }
 
@@ -83,7 +84,7 @@ fn data_is_intact_with_streams() {
     for combination in 0..8 {
         let spec = CachingDiskSpec { bypass_bytes: Some(512), ..techniques(combination) };
         let mut bed = TestBed::new(constant(&spec, 6, 12), 3);
-        // So few blocks that many a request continues another.
+        // A small range, so that many requests continue others.
         let load = Load { span_blocks: 90, most_blocks: 20, writes: 0.5, gap_ns: 150_000, outstanding: 12 };
         bed.operate(10_000, &load);
         bed.settle();

@@ -45,7 +45,7 @@ fn each_case_takes_the_accesses_of_its_path() {
         assert_eq!(cost(&mut bed, Op::Write, 0, 3), time(1, 0, 0, 0), "write hit, {spec:?}");
         assert_eq!(cost(&mut bed, Op::Write, SEGMENT, SEGMENT), time(1, 0, 0, 0), "write of a segment, {spec:?}");
 
-        // Both segments are changed now: the first has to leave, then the second.
+        // Both segments are dirty: the first must be evicted, then the second.
         let room = if immediate { time(1, 0, 0, 1) } else { time(1, 1, 0, 0) };
         let add = |a: Cost, b: Cost| (a.0 + b.0, a.1 + b.1, a.2 + b.2);
         assert_eq!(cost(&mut bed, Op::Read, 2 * SEGMENT, 1), add(room, fill), "read, changed victim, {spec:?}");
@@ -57,22 +57,23 @@ fn each_case_takes_the_accesses_of_its_path() {
         let lbn = 3 * SEGMENT + 2;
         assert_eq!(cost(&mut bed, Op::Write, lbn, 2), add(room, part), "write of a part, changed victim, {spec:?}");
 
-        // Segment 2 is unchanged and leaves at no cost.
+        // Segment 2 is clean, so its eviction costs nothing.
         assert_eq!(cost(&mut bed, Op::Write, 4 * SEGMENT + 1, 1), part, "write of a part, {spec:?}");
         assert_eq!(count(&bed.system, "evictions"), 3.0);
         assert_eq!(count(&bed.system, "dirty_evictions"), 2.0);
 
-        // With partial writes segment 3 has blocks 2 and 3 only. The disk has those before and behind: one read, two writes.
+        // With partial writes, only blocks 2 and 3 of segment 3 are valid. The disk has the blocks before and after
+        // them: one read, two writes.
         let rest = match (partial, shortcut) {
             (true, true) => (DISK_NS.max(MEMS_NS), 3, 1),
-            // The valid blocks are read beside the disk; both missing runs are written, then read, one by one.
+            // The valid blocks are read while the disk is; both missing runs are written and then read, one by one.
             (true, false) => (DISK_NS + 4 * MEMS_NS, 5, 1),
             (false, _) => time(1, 0, 0, 0),
         };
-        assert_eq!(cost(&mut bed, Op::Read, 3 * SEGMENT, SEGMENT), rest, "read of what is not valid, {spec:?}");
-        assert_eq!(cost(&mut bed, Op::Read, 3 * SEGMENT, SEGMENT), time(1, 0, 0, 0), "and then it is, {spec:?}");
+        assert_eq!(cost(&mut bed, Op::Read, 3 * SEGMENT, SEGMENT), rest, "read of missing blocks, {spec:?}");
+        assert_eq!(cost(&mut bed, Op::Read, 3 * SEGMENT, SEGMENT), time(1, 0, 0, 0), "read again, {spec:?}");
 
-        // Two segments at once: pieces wait for each other at one MEMS device only.
+        // Two segments at once: the pieces are served one after the other only if there is a single MEMS device.
         assert_eq!(cost(&mut bed, Op::Write, 3 * SEGMENT + 7, 2), time(2, 0, 0, 0), "two hits, {spec:?}");
         let requests: u64 = details(&bed.system).paths.iter().map(|path| path.count).sum();
         assert_eq!(requests, 10);
@@ -87,13 +88,13 @@ fn a_segment_being_destaged_is_read_from_the_buffer() {
     cost(&mut bed, Op::Write, 0, SEGMENT);
     cost(&mut bed, Op::Write, SEGMENT, SEGMENT);
     let start = bed.system.now();
-    // Segment 0 leaves; when the buffer has it, segment 2 is written and the disk gets segment 0.
+    // Segment 0 is evicted; when it is in the buffer, segment 2 is written to MEMS and segment 0 to the disk.
     bed.submit(start, Op::Write, 2 * SEGMENT, SEGMENT as u32, Flags::NONE);
     bed.settle();
     assert_eq!(bed.system.now() - start, 2 * MEMS_NS);
     bed.submit(bed.system.now(), Op::Read, 2, 3, Flags::NONE);
     bed.settle();
-    assert_eq!(bed.system.now() - start, 2 * MEMS_NS, "the buffer has it");
+    assert_eq!(bed.system.now() - start, 2 * MEMS_NS, "the segment is in the buffer");
     assert_eq!(bed.wrong, [] as [String; 0]);
     let paths = details(&bed.system).paths;
     let buffered = paths.iter().find(|path| path.name == "read-buffer").expect("a path");
@@ -102,7 +103,7 @@ fn a_segment_being_destaged_is_read_from_the_buffer() {
 
 #[test]
 fn disk_reads_precede_deferred_destages() {
-    // The buffer has room for 4: up to 2 changed segments wait there while the disk reads.
+    // The buffer holds 4 segments: up to 2 dirty segments wait there while the disk reads.
     let spec = techniques(7);
     let mut bed = TestBed::new(constant(&spec, 4, 40), 1);
     for segment in 0..4 {

@@ -24,7 +24,7 @@ fn check(system: System, seed: u64, operations: u64, load: &Load, what: &str) ->
     bed.settle();
     while bed.step() {}
     let requests: u64 = details(&bed.system).paths.iter().map(|path| path.count).sum();
-    assert_eq!(requests, operations, "each request goes one way, {what}");
+    assert_eq!(requests, operations, "each request is counted in one path, {what}");
     bed.read_all();
     assert!(bed.wrong.is_empty() && bed.lost.is_empty(), "{what}: {:?}", bed.wrong.first());
     assert_eq!(count(&bed.system, "lost_blocks"), 0.0);
@@ -60,7 +60,7 @@ fn data_is_intact_with_every_policy() {
     }
 }
 
-/// Requests of a segment overtake each other in the queues of its children.
+/// Accesses to a segment can be reordered in the queues of the children.
 #[test]
 fn data_is_intact_over_devices_that_reorder() {
     for combination in 0..8 {

@@ -51,11 +51,11 @@ fn combination(combination: u32) {
     // More slots than the journal has room for, and one that is rarely full.
     let spec = CachingDiskSpec { buffer_bytes: 32 * 1024, ..spec };
     loses_nothing(TestBed::new(constant(&spec, 9, 12), 8), cuts(), &Load { writes: 0.5, ..LOAD }, &spec);
-    // With streams that do not go through MEMS: every sixth request or so continues another.
+    // With streams that bypass MEMS: about every sixth request continues another.
     let spec = CachingDiskSpec { bypass_bytes: Some(512), ..spec };
     let bed = loses_nothing(TestBed::new(constant(&spec, 5, 12), 13), cuts(), &LOAD, &spec);
     assert!(count(&bed.system, "bypasses") > cuts() as f64 / 50.0);
-    // With segments that come in parts.
+    // With fills in units.
     if spec.partial_write {
         let spec = units(&spec);
         let bed =
@@ -95,8 +95,8 @@ fn cuts_lose_nothing_while_changed_segments_are_flushed() {
     }
 }
 
-/// Segments so large that recovery reads their headers one by one, more of them than fit in the journal. During recovery, the slots of
-/// the journal's headers are unknown.
+/// Segments so large that recovery reads their headers one by one, and more segments than fit in the journal. The slots
+/// of the journal's headers are unknown until recovery ends.
 #[test]
 fn cuts_lose_nothing_with_a_crowded_journal_and_a_long_recovery() {
     let (segment, slots) = (LARGE_SEGMENT, 130);
@@ -105,15 +105,15 @@ fn cuts_lose_nothing_with_a_crowded_journal_and_a_long_recovery() {
     let mems = add_constant(&mut system, slots * (segment + 1), MEMS_NS, &fcfs::POLICY.default);
     let disk = add_constant(&mut system, 2 * slots * segment, DISK_NS, &fcfs::POLICY.default);
     add_caching_disk(&mut system, &spec, mems, disk);
-    // Some segments more than slots: what comes in for another has a new header.
+    // More segments than slots, so that replaced segments get new headers.
     let load = Load { span_blocks: (slots + 20) * segment, most_blocks: 2, writes: 0.9, ..LOAD };
     let mut bed = TestBed::new(system, 15);
-    // Cuts follow each other too closely to fill the journal: what comes before them has to.
+    // Cuts follow each other too closely to fill the journal, so it is filled before them.
     let mut least = 100.0;
     for _ in 0..3 {
         bed.operate(2000, &load);
         let written = count(&bed.system, "header_writes");
-        assert!(written > least, "the journal had to make room {written} times");
+        assert!(written > least, "the journal was written back {written} times");
         least = written;
         bed = loses_nothing(bed, 10, &load, &spec);
     }
@@ -186,7 +186,7 @@ fn destages_without_the_durable_flag_are_detected() {
     add_caching_disk(&mut system, &spec, mems, disk);
     let mut bed = TestBed::new(system, 11);
     cut(&mut bed, 300, &SLOW);
-    assert!(!bed.wrong.is_empty(), "nothing was found wrong");
+    assert!(!bed.wrong.is_empty(), "no error was detected");
 }
 
 /// Bugs between the caching disk and its children.
@@ -210,7 +210,7 @@ fn planted_bugs_are_detected() {
             add_caching_disk(&mut system, &spec, children[0], children[1]);
             let mut bed = TestBed::new(system, 12);
             let cuts = cut(&mut bed, cuts(), &LOAD);
-            assert!(!bed.wrong.is_empty(), "{bug:?} is not found in {cuts} cuts of {spec:?}");
+            assert!(!bed.wrong.is_empty(), "{bug:?} is not detected in {cuts} cuts of {spec:?}");
         }
     }
 }

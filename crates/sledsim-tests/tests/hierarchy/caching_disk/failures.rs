@@ -1,4 +1,4 @@
-//! Failures of children: lost data is never served, and data of the other child is.
+//! Failures of children: lost data is never served, and data on the other child still is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -116,7 +116,7 @@ fn a_mems_failure_loses_exactly_the_changed_blocks() {
     for combination in 0..8 {
         let spec = techniques(combination);
         let mut bed = TestBed::new(faulty(&spec, &fails_at(100_000_000), &none()), 1);
-        // Segments 0 and 1 are changed, 2 and 3 are as on the disk.
+        // Segments 0 and 1 are dirty, 2 and 3 clean.
         let quiet = |bed: &mut TestBed, op, segment| request(bed, op, segment * SEGMENT, SEGMENT);
         for (op, segment) in [(Op::Write, 0), (Op::Write, 1), (Op::Read, 2), (Op::Read, 3)] {
             bed.submit(bed.system.now(), op, segment * SEGMENT, SEGMENT as u32, Flags::NONE);
@@ -132,11 +132,11 @@ fn a_mems_failure_loses_exactly_the_changed_blocks() {
         assert!(quiet(&mut bed, Op::Read, 3) && quiet(&mut bed, Op::Read, 7));
         assert!(!quiet(&mut bed, Op::Read, 0) && !quiet(&mut bed, Op::Read, 1), "{spec:?}");
         assert_eq!(count(&bed.system, "lost_blocks"), 2.0 * SEGMENT as f64);
-        // Writes go through to the disk, and what has been written again is not lost any more.
+        // Writes go to the disk, and rewritten blocks are no longer lost.
         assert!(request(&mut bed, Op::Write, 2, 3) && request(&mut bed, Op::Read, 2, 3));
-        assert!(!request(&mut bed, Op::Read, 2, 4), "the block behind it is");
+        assert!(!request(&mut bed, Op::Read, 2, 4), "the following block is lost");
         assert!(request(&mut bed, Op::Write, 3 * SEGMENT - 2, 4) && request(&mut bed, Op::Read, 3 * SEGMENT - 2, 4));
-        // A power cut changes nothing in that.
+        // A power cut does not change that.
         bed.system.cut_power_after(1);
         bed.cut(0, &Load { span_blocks: 1, most_blocks: 1, writes: 0.0, gap_ns: 1, outstanding: 1 }, 0);
         assert!(request(&mut bed, Op::Read, 2, 3) && !quiet(&mut bed, Op::Read, 1));
@@ -162,7 +162,7 @@ fn no_stale_data_after_a_mems_failure_at_any_time() {
             bed.read_all();
             assert!(bed.wrong.is_empty(), "{seed}, {spec:?}: {:?}", bed.wrong.first());
             assert!(count(&bed.system, "detours") > 50.0);
-            // It goes on without MEMS: what is written can be read, after power cuts, too.
+            // The disk continues without MEMS: written data can be read, also after power cuts.
             bed.operate(200, &Load { writes: 1.0, ..load });
             bed.settle();
             for block in 0..90 {
@@ -188,7 +188,7 @@ fn a_mems_failure_before_recovery_loses_all_possible_blocks() {
         }
         bed.settle();
         while bed.step() {}
-        // The next request that comes finds power gone, at a time at which MEMS has failed.
+        // Power fails before the next request, at a time at which MEMS has failed.
         let late = bed.system.now().ns() + 20_000_000;
         bed.system.advance(Time::from_ns(late));
         bed.system.cut_power_after(1);
@@ -199,7 +199,7 @@ fn a_mems_failure_before_recovery_loses_all_possible_blocks() {
     }
 }
 
-/// MEMS fails after some of its headers have been read: their segments are lost, too.
+/// MEMS fails after recovery has read some of its headers: their segments are lost, too.
 #[test]
 fn a_mems_failure_during_recovery_loses_all_possible_blocks() {
     let (segment, slots) = (LARGE_SEGMENT, 30);
@@ -227,7 +227,7 @@ fn a_mems_failure_during_recovery_loses_all_possible_blocks() {
     }
 }
 
-/// Slots are assigned in order: the first segment is behind block 0.
+/// Slots are assigned in order: the first segment starts after block 0.
 #[test]
 fn blocks_unreadable_on_mems_are_read_from_the_disk_if_unchanged() {
     for combination in 0..8 {
@@ -240,9 +240,9 @@ fn blocks_unreadable_on_mems_are_read_from_the_disk_if_unchanged() {
         assert_eq!((bed.lost.len(), count(&bed.system, "detours")), (0, 1.0), "{spec:?}");
         assert!(request(&mut bed, Op::Read, 4, 3), "the others are read on MEMS");
         assert_eq!(count(&bed.system, "detours"), 1.0);
-        // Segment 1 is changed: only MEMS has it, but for what can't be read.
+        // Segment 1 is dirty: it exists on MEMS only, without the unreadable block.
         assert!(!request(&mut bed, Op::Read, SEGMENT, SEGMENT) && request(&mut bed, Op::Read, SEGMENT, 5));
-        // When it leaves, all but that block goes to the disk, and that block stays lost until it is written.
+        // Its eviction writes the readable blocks to the disk; the unreadable block stays lost until it is written.
         for segment in 3..3 + SLOTS {
             assert!(request(&mut bed, Op::Read, segment * SEGMENT, 1));
         }
@@ -252,7 +252,7 @@ fn blocks_unreadable_on_mems_are_read_from_the_disk_if_unchanged() {
         assert!(request(&mut bed, Op::Write, SEGMENT + 5, 1) && request(&mut bed, Op::Read, SEGMENT, SEGMENT));
         let detours = count(&bed.system, "detours");
         assert!(request(&mut bed, Op::Read, SEGMENT, SEGMENT) && request(&mut bed, Op::Read, SEGMENT, SEGMENT));
-        assert_eq!(count(&bed.system, "detours"), detours, "and the segment comes to MEMS again");
+        assert_eq!(count(&bed.system, "detours"), detours, "and the segment is cached again");
     }
 }
 
@@ -275,7 +275,7 @@ fn no_stale_data_with_unreadable_blocks() {
         for seed in 0..20 {
             let flush = (seed % 2 == 0).then(flushing).flatten();
             let spec = CachingDiskSpec { flush, ..techniques(combination) };
-            // A fifth of MEMS without the headers, some of the disk.
+            // Unreadable blocks: a fifth of MEMS except the headers, and some of the disk.
             let mems: Vec<u64> =
                 (0..SLOTS * (SEGMENT + 1)).filter(|lbn| lbn % (SEGMENT + 1) != 0 && lbn % 5 == seed % 5).collect();
             let disk: Vec<u64> = (0..90).filter(|lbn| lbn % 17 == seed % 17).collect();
@@ -293,7 +293,7 @@ fn no_stale_data_with_unreadable_blocks() {
     }
 }
 
-/// Behind an unreadable header there may have been any segment that is not found elsewhere.
+/// The segment of an unreadable header may be any segment that is not found elsewhere.
 #[test]
 fn no_stale_data_after_an_unreadable_header() {
     for combination in 0..8 {
@@ -311,7 +311,7 @@ fn no_stale_data_after_an_unreadable_header() {
         assert_eq!(bed.lost, BTreeMap::from([(Status::Unreadable, SEGMENT)]), "all of segment 1, {spec:?}");
         assert!(!request(&mut bed, Op::Read, 11 * SEGMENT, 1), "segment 11 may be lost, so its read fails");
         assert!(request(&mut bed, Op::Write, SEGMENT, SEGMENT) && request(&mut bed, Op::Read, SEGMENT, SEGMENT));
-        assert!(request(&mut bed, Op::Read, 2 * SEGMENT, SEGMENT), "this has been found");
+        assert!(request(&mut bed, Op::Read, 2 * SEGMENT, SEGMENT), "this segment was recovered");
     }
 }
 
@@ -329,7 +329,7 @@ fn failed_destages_lose_only_evicted_segments() {
         }
         assert_eq!(count(&bed.system, "lost_blocks"), 0.0);
         assert!(!request(&mut bed, Op::Read, 10 * SEGMENT, 1), "the disk does not");
-        assert_eq!(count(&bed.system, "lost_blocks"), SEGMENT as f64, "and one had to make room for that, {spec:?}");
+        assert_eq!(count(&bed.system, "lost_blocks"), SEGMENT as f64, "and one segment was evicted for that, {spec:?}");
         assert!(!request(&mut bed, Op::Read, 0, 1));
     }
 }

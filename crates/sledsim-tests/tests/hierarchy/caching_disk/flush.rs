@@ -29,7 +29,7 @@ fn idle_time_flushes_all_changed_segments_one_by_one() {
     while bed.step() {}
     assert_eq!((count(&bed.system, "flushes"), count(&bed.system, "dirty_share")), (7.0, 0.0));
     assert_eq!(bed.system.now() - idle_from, 5_000_000 + 7 * (MEMS_NS + DISK_NS), "exactly, and no timer is left");
-    // What has been flushed is still there, and leaves at no cost.
+    // Flushed segments stay cached and are evicted at no cost.
     for segment in 7..20 {
         bed.submit(bed.system.now(), Op::Read, segment * SEGMENT, 1, Flags::NONE);
         bed.settle();
@@ -77,6 +77,6 @@ fn each_period_flushes_all_changed_segments() {
     assert_eq!(count(&bed.system, "flushes"), 0.0);
     while bed.step() {}
     assert_eq!((count(&bed.system, "flushes"), count(&bed.system, "dirty_share")), (4.0, 0.0));
-    // So long after MEMS had the first of them, one after the other; and then no timer is left.
+    // The flush starts one period after the first write to MEMS, one segment after the other, and leaves no timer.
     assert_eq!(bed.system.now() - begin, MEMS_NS + 50_000_000 + 4 * (MEMS_NS + DISK_NS));
 }

@@ -23,7 +23,7 @@ fn units_shrink_for_single_blocks_and_grow_for_neighbours() {
     for combination in 4..8 {
         let spec = units(&techniques(combination));
         let mut bed = TestBed::new(constant(&spec, 2, 40), 1);
-        // Segments 0 to 3 are a region: three units in turn, of which one block is used, make two slots change all the time.
+        // Segments 0 to 3 are a region. Reads of one block of three segments in turn replace the two slots every time.
         let mut brought = Vec::new();
         for round in 0..20 {
             brought.push(read(&mut bed, round % 4 * SEGMENT + 3, 1).1);
@@ -31,8 +31,8 @@ fn units_shrink_for_single_blocks_and_grow_for_neighbours() {
         assert_eq!((brought[0], brought[19]), (SEGMENT, 1), "{brought:?}, {spec:?}");
         assert!(brought.windows(2).all(|pair| pair[0] >= pair[1]), "{brought:?}");
         assert_eq!(count(&bed.system, "unit_changes"), 3.0);
-        assert_eq!(read(&mut bed, 20 * SEGMENT, 1).1, SEGMENT, "another region has units of its own");
-        // One block after the other is used: each fill finds the one before it in use, and they come together soon.
+        assert_eq!(read(&mut bed, 20 * SEGMENT, 1).1, SEGMENT, "another region has its own unit size");
+        // Sequential blocks: each fill finds the previous blocks used, so the unit grows.
         let mut fills = 0;
         for lbn in 0..4 * SEGMENT {
             fills += u64::from(read(&mut bed, lbn, 1).1 > 0);
@@ -53,7 +53,7 @@ fn fills_read_only_the_missing_blocks_of_a_unit() {
     assert_eq!(read(&mut bed, 3 * SEGMENT + 3, 1), (MEMS_NS, 0));
     assert_eq!(read(&mut bed, 3 * SEGMENT + 6, 2), (DISK_NS, 2));
     assert_eq!(read(&mut bed, 3 * SEGMENT + 6, 2), (MEMS_NS, 0));
-    assert_eq!(read(&mut bed, 3 * SEGMENT, 4), (DISK_NS, 3), "what is there is read beside the disk");
+    assert_eq!(read(&mut bed, 3 * SEGMENT, 4), (DISK_NS, 3), "valid blocks are read while the disk is");
 }
 
 #[test]

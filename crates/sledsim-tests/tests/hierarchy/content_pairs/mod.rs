@@ -1,7 +1,8 @@
-//! What is read is what was written: a million random operations for every kind of component that scenarios know and for every
-//! kind over every kind, or a few thousand, through failures, rebuilds, latent errors, idle periods and full buffers.
+//! Data integrity of every kind of component of scenarios, and of every kind over every other: a million random
+//! operations (a few thousand with reduced sizes) with failures, rebuilds, latent errors, idle periods and full
+//! buffers.
 //!
-//! Kinds come from the schema: a new one fails these tests until [`kinds::over`] says how to build it.
+//! The kinds come from the schema: a new one fails these tests until [`kinds::over`] builds it.
 
 use rayon::prelude::*;
 use serde_json::Value;
@@ -12,21 +13,21 @@ use sledsim_testing::kinds;
 use sledsim_testing::test_bed::{Load, TestBed};
 use sledsim_testing::tiers::size;
 
-/// Operations of each case; so few find every drive that loses a write in a hundred.
+/// Operations of each case; enough to detect a drive that loses one write in a hundred.
 fn operations() -> u64 {
     size(3_000, MOST)
 }
 
-/// Operations in whose time all that is to fail does so, and is rebuilt.
+/// Operations during which all failures and rebuilds take place.
 const MOST: u64 = 1_000_000;
 
 /// Blocks of every system under test.
 const BLOCKS: u64 = 72;
 
-/// Overlapping requests of a block or a few, at times more than drives of 0.1 ms bear and at times fewer.
+/// Overlapping requests of a few blocks, at rates above and below the service rate of drives of 0.1 ms.
 const LOAD: Load = Load { span_blocks: BLOCKS, most_blocks: 3, writes: 0.55, gap_ns: 150_000, outstanding: 4 };
 
-/// A test bed over a system that is written out, with something between its components.
+/// A test bed over a system given as JSON, with additional components between its own.
 fn bed(system: &Value, between: Between<'_>) -> TestBed {
     let spec: SystemSpec = serde_json::from_value(system.clone()).unwrap_or_else(|error| panic!("{error}\n{system:#}"));
     let system = assemble(&spec, 1, between).unwrap_or_else(|error| panic!("{error}\n{system:#}"));
@@ -39,7 +40,7 @@ struct Case {
     document: Value,
 }
 
-/// Every kind alone and over every other.
+/// Returns systems of every kind alone and over every other.
 fn cases() -> Vec<Case> {
     let kinds = kinds::all();
     let case = |name: String, mut document: Value| {
@@ -56,7 +57,7 @@ fn cases() -> Vec<Case> {
     alone.chain(pairs).collect()
 }
 
-/// So many random operations, with an idle period after every thousand; ends early when something is found wrong.
+/// Runs random operations, with an idle period after every thousand. Stops at the first error.
 fn operate(bed: &mut TestBed) {
     for _ in 0..operations() / 1000 {
         bed.operate(1000, &LOAD);
@@ -85,7 +86,7 @@ fn every_component_returns_written_data() {
     cases().par_iter().for_each(check);
 }
 
-/// Every drive loses one write in a hundred: wherever it is, it is found.
+/// One write in a hundred is lost at a drive; the tests detect it in every system.
 #[test]
 fn writes_lost_by_drives_are_detected() {
     cases().par_iter().for_each(|Case { name, document }| {

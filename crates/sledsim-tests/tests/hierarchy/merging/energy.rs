@@ -1,6 +1,6 @@
 //! The energy of merging for positioning, servo and data never exceeds that of serving requests one by one.
 //!
-//! With FCFS, this holds for whole runs if the sled does not move between services. If it moves or stops after a time, or if the
+//! With FCFS, this holds for whole runs if the idle sled does not move. If it moves or stops when idle, or if the
 //! policy reorders requests, it holds for each dispatch.
 
 use std::sync::LazyLock;
@@ -18,7 +18,7 @@ use sledsim_testing::merging::{any_merge, any_mix, any_policy, requests, run_dri
 use sledsim_testing::scenarios;
 use sledsim_testing::tiers::{cases, size};
 
-/// Sums of a few hundred terms round by less than this share; they are formed in another order in each run.
+/// Relative rounding error of sums of a few hundred terms, whose order differs between runs.
 const ROUNDING: f64 = 1e-12;
 
 fn device(parameters: &MemsParameters, subsector: bool) -> Box<dyn Mechanism> {
@@ -29,7 +29,7 @@ fn device(parameters: &MemsParameters, subsector: bool) -> Box<dyn Mechanism> {
     Box::new(device)
 }
 
-/// A device of the catalogue, read once.
+/// Returns a device of the catalogue, which is parsed once.
 fn parameters(name: &str) -> MemsParameters {
     static DEVICES: LazyLock<Vec<(String, MemsParameters)>> = LazyLock::new(scenarios::mems_devices);
     DEVICES.iter().find(|(it, _)| it == name).expect("a device of the catalogue").1.clone()
@@ -105,8 +105,8 @@ fn serve_again(device: &mut dyn Mechanism, dispatch: &Dispatch) {
     }
 }
 
-/// Energy of each dispatch that merged requests, and of serving them one by one from the same place, the picked one first and
-/// the others in order of arrival.
+/// Returns the energy of each dispatch that merged requests, and of serving them one by one from the same position: the
+/// picked request first, then the others in order of arrival.
 fn dispatches_j(parameters: &MemsParameters, ran: &Ran) -> Vec<[f64; 2]> {
     let far = Time::from_ns(u64::MAX / 2);
     let mut energies_j = Vec::new();
@@ -139,12 +139,12 @@ proptest! {
     fn dispatches_take_no_more_energy_than_their_requests_alone(
         parameters in catalogue_sled(), policy in any_policy(), merge in any_merge(), mix in any_mix(),
     ) {
-        // First come, first served, what waits in between counts too: see above.
+        // With FCFS, idle movements between services count, too: see above.
         prop_assume!(policy != fcfs::POLICY.default);
         let all = requests(&mix, device(&parameters, false).as_ref());
         let ran = run_drive(device(&parameters, false), policy, Grouping::Merge(merge), &all);
         for [merged_j, one_by_one_j] in dispatches_j(&parameters, &ran) {
-            // Differences of sums over the run.
+            // The energies are differences of sums over the run.
             let rounding_j = ROUNDING * run_j(&ran);
             prop_assert!(merged_j <= one_by_one_j + rounding_j, "{merged_j} J merged, {one_by_one_j} J one by one");
         }
@@ -156,7 +156,7 @@ proptest! {
 fn merging_saves_energy_with_every_policy() {
     for policy in POLICIES {
         let (mut sums_j, mut worse, mut runs) = ([0.0, 0.0], 0, 0);
-        // Every seventh, too, comes by each of the settings below.
+        // Seven and the periods of the settings below have no common factor, so that all combinations occur.
         for seed in (0..300).step_by(size(7, 1)) {
             let merge = MergeSpec {
                 requests: [2, 4, 16][seed as usize % 3],
@@ -186,7 +186,7 @@ fn merging_saves_energy_with_every_policy() {
         let ratio = sums_j[0] / sums_j[1];
         println!("{}: {ratio:.4} of the energy; {worse} of {runs} runs take more", policy.name);
         assert!(ratio < 0.98, "{}: {ratio}", policy.name);
-        // Three in a hundred at most, where it is not none.
+        // At most 3 % of the runs, for policies that reorder requests.
         assert!(worse * 100 <= 3 * runs, "{}: {worse} of {runs} take more", policy.name);
         assert!(policy.default != fcfs::POLICY.default || worse == 0);
     }

@@ -37,7 +37,7 @@ fn conflict(one: &Request, other: &Request) -> bool {
     (one.op == Op::Write || other.op == Op::Write) && one.lbn < other.end_lbn() && other.lbn < one.end_lbn()
 }
 
-/// A merged request and an older one that it has passed although their order matters.
+/// A merged request and an older conflicting request that it passed.
 fn overtaking(dispatches: &[Vec<Request>]) -> Option<(Request, Request)> {
     for (index, members) in dispatches.iter().enumerate() {
         let rest = || dispatches[index + 1..].iter().flatten();
@@ -69,7 +69,7 @@ fn any_grouping() -> impl Strategy<Value = Grouping> {
     ]
 }
 
-/// Small areas and many writes, so that requests overlap.
+/// Random requests with few blocks and many writes, so that requests overlap.
 fn crowded_mix() -> impl Strategy<Value = Mix> {
     (any_mix(), prop_oneof![Just(40_u64), Just(300), Just(3_000)]).prop_map(|(mix, area_blocks)| Mix {
         area_blocks,
@@ -117,7 +117,7 @@ fn careless(requests: &[Request]) -> Vec<Vec<Request>> {
     dispatches
 }
 
-/// The checks above detect a merge past overlapping requests.
+/// The checks above detect merges that pass overlapping requests.
 #[test]
 fn merges_past_overlapping_requests_are_detected() {
     let spec = scenarios::device_spec("g2");

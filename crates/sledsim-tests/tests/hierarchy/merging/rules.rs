@@ -1,4 +1,4 @@
-//! The rules of request merging, that of Lin et al. 2002 and others, and the reports.
+//! The rules of request merging (that of Lin et al. 2002 and others) and its reports.
 
 use serde_json::{json, Value};
 use sledsim::devices::{Mechanism, State};
@@ -26,8 +26,8 @@ fn queue(requests: &[(Op, u64, u32)]) -> Vec<Request> {
     (0..).zip(all).map(|(id, &(op, lbn, blocks))| Request { op, lbn, blocks, ..blank(id) }).collect()
 }
 
-/// Which of the requests behind the first are dispatched together, on a second-generation sled. More requests wait behind
-/// them, all over the device, so that it is known where the sled goes from there.
+/// Returns the requests that are dispatched together after the first, on a second-generation sled. Further requests all
+/// over the device are queued, so that the next position of the sled is known.
 fn dispatched(merge: MergeSpec, requests: &[(Op, u64, u32)]) -> Vec<Vec<u64>> {
     let waiting = (1..10).map(|place| (Op::Read, 700_000 * place, 1));
     let all: Vec<(Op, u64, u32)> = requests.iter().copied().chain(waiting).collect();
@@ -47,7 +47,7 @@ const W: Op = Op::Write;
 #[test]
 fn a_read_that_continues_another_is_merged_with_it() {
     assert_eq!(dispatched(LIN2002, &[(R, 80, 8), (R, 88, 8)]), [vec![1, 2]]);
-    // Two at most, and each pair by itself.
+    // At most two in a dispatch, so each pair is separate.
     let four = [(R, 80, 2), (R, 82, 2), (R, 84, 2), (R, 86, 2)];
     assert_eq!(dispatched(LIN2002, &four), [[1, 2], [3, 4]]);
     assert_eq!(dispatched(MergeSpec { requests: 3, ..LIN2002 }, &four), [vec![1, 2, 3], vec![4]]);
@@ -63,7 +63,7 @@ fn a_read_that_continues_another_is_merged_with_it() {
     ] {
         assert_eq!(dispatched(LIN2002, &pair), [[1], [2]], "{pair:?}");
     }
-    // Not next to each other.
+    // Requests that are not adjacent.
     assert_eq!(dispatched(LIN2002, &[(R, 80, 8), (R, 9_000, 1), (R, 88, 8)]), [[1], [2], [3]]);
 }
 
@@ -101,7 +101,7 @@ fn the_anywhere_rule_merges_non_adjacent_requests_on_both_sides() {
 #[test]
 fn requests_do_not_pass_overlapping_requests() {
     let anywhere = MergeSpec { anywhere: true, writes: true, requests: 16, ..LIN2002 };
-    // A write of some block of the read waits in between; and one of another block.
+    // Between the reads, a write to a block of the second read is queued; then a write to another block.
     assert_eq!(dispatched(anywhere, &[(R, 80, 8), (W, 95, 1), (R, 88, 8)]), [[1], [2], [3]]);
     assert_eq!(dispatched(anywhere, &[(R, 80, 8), (W, 96, 1), (R, 88, 8)]), [vec![1, 3], vec![2]]);
     // Likewise a read before a write, and a write before a write.
@@ -125,7 +125,7 @@ fn reads_and_writes_are_merged_on_sleds_that_do_both() {
     assert_eq!(dispatched(mixed, &[(W, 80, 8), (R, 88, 8)]), [[1, 2]]);
     assert_eq!(dispatched(mixed, &[(R, 80, 8), (W, 88, 8)]), [[1, 2]]);
     assert_eq!(dispatched(mixed, &[(W, 80, 8), (W, 88, 8)]), [[1, 2]]);
-    // Never what overlaps, nor past what does.
+    // Overlapping requests are not merged, and no request passes an overlapping one.
     assert_eq!(dispatched(mixed, &[(W, 80, 8), (R, 87, 8)]), [[1], [2]]);
     let widely = MergeSpec { anywhere: true, requests: 16, ..mixed };
     assert_eq!(dispatched(widely, &[(R, 80, 8), (W, 95, 1), (R, 88, 8)]), [[1], [2], [3]]);
@@ -133,14 +133,14 @@ fn reads_and_writes_are_merged_on_sleds_that_do_both() {
     assert_eq!(dispatched(widely, &[(R, 88, 8), (R, 9_000, 1), (W, 96, 8), (W, 80, 8)]), [vec![1, 3, 4], vec![2]]);
 }
 
-/// A read and a write of one row by different tips take one seek and one pass, in either order.
+/// A read and a write of different tips in one row take one seek and one pass, in either order.
 #[test]
 fn a_row_is_read_and_written_in_one_pass() {
     let merge = MergeSpec { requests: 2, mixed: true, rows: true, ..LIN2002 };
     let ran = |queued: &[(Op, u64, u32)]| run_drive(device("g2"), FCFS, Grouping::Merge(merge), &queue(queued));
     let (alone, both) = (ran(&[(R, 80, 4)]), ran(&[(R, 80, 2), (W, 82, 2)]));
     assert_eq!(ids(&both), [vec![0], vec![1, 2]]);
-    // What is written is on the bus before the pass, or beside another.
+    // Written data are transferred before their pass or during an earlier one.
     assert!(both.finished <= alone.finished);
     for state in [State::Seek, State::Servo, State::Data].map(|state| state as usize) {
         assert_eq!(both.measured.ledger.energy_j[state], alone.measured.ledger.energy_j[state]);
@@ -174,7 +174,7 @@ fn requests_of_one_row_are_merged_on_different_tips() {
     let apart = [(R, 5_000, 2), (R, 90_000, 1), (R, far, 2)];
     assert_eq!(dispatched(MergeSpec { rows: true, ..LIN2002 }, &apart), [[1], [2], [3]]);
     assert_eq!(dispatched(MergeSpec { rows: true, anywhere: true, ..LIN2002 }, &apart), [vec![1, 3], vec![2]]);
-    // The same blocks wanted twice are read once: as long as once, and for the energy of one.
+    // Blocks requested twice are read once, in the time and with the energy of one read.
     let [once, twice] = [&[(R, 5_000, 2)][..], &[(R, 5_000, 2), (R, 5_000, 2)]].map(|requests| {
         let ran = run_drive(self::device("g2"), FCFS, Grouping::Merge(EVERYTHING), &queue(requests));
         (ran.finished, ran.measured.ledger.total_j())
@@ -196,7 +196,7 @@ fn merged_requests_complete_at_different_times() {
     assert!(ran.measured.ledger.total_j() < plain.measured.ledger.total_j());
 }
 
-/// A disk reads contiguous requests as one: they end together, no later than one after the other.
+/// A disk reads contiguous requests as one: they end together, no later than if served one by one.
 #[test]
 fn disks_merge_contiguous_requests() {
     for name in ["atlas10k", "travelstar", "simpledisk-constant", "simpledisk-linear"] {
@@ -278,7 +278,7 @@ fn merging_and_batches_exclude_each_other() {
     }
 }
 
-/// A run whose queue stays empty does not change.
+/// Merging does not change a run in which no request is queued.
 #[test]
 fn without_a_queue_merging_changes_nothing() {
     for spec in ["g2", "atlas10k"].map(scenarios::device_spec) {

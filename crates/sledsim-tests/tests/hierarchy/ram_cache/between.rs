@@ -40,7 +40,7 @@ pub struct Between {
     disturbance: Disturbance,
     log: Log,
     next_id: u64,
-    /// As they came, by id at the child; none where they have been completed.
+    /// Requests by id at the child; `None` for completed ones.
     under_way: HashMap<u64, Option<Request>>,
     held: HashMap<u64, (Request, Payload)>,
     stream: Stream,

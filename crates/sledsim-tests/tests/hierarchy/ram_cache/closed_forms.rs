@@ -28,7 +28,8 @@ fn missing_blocks_of_adjacent_lines_are_one_access() {
     let mut host = Host::new(&plain(64));
     assert_eq!(host.read(4, 100), T + A);
     assert_eq!(host.below().len(), 1);
-    // Line 13, 104 to 111, lacks blocks on both sides of 106; line 14 has its first one, so that what is missing is apart.
+    // Line 13 (blocks 104 to 111) lacks blocks on both sides of 106; the first block of line 14 is valid, so the
+    // missing blocks are not contiguous.
     host.write(112, 1);
     host.write(106, 1);
     assert_eq!(host.read(104, 16), 2 * T + A);
@@ -40,7 +41,7 @@ fn write_back_takes_the_access_time_and_write_through_that_of_the_child() {
     let through = RamCacheSpec { write: WritePolicy::Through, ..plain(16) };
     let mut host = Host::new(&through);
     assert_eq!(host.write(0, 8), T);
-    assert_eq!(host.read(0, 8), A, "the cache took it, too");
+    assert_eq!(host.read(0, 8), A, "the written data is cached");
     assert_eq!(host.write(0, 3), T);
     assert_eq!(host.below().len(), 2);
     for volatile in [true, false] {
@@ -48,7 +49,7 @@ fn write_back_takes_the_access_time_and_write_through_that_of_the_child() {
         host.submit(0, Op::Write, 0, 8, Flags::DURABLE);
         host.drain();
         let took = host.answers[0].service.end.ns();
-        assert_eq!(took, if volatile { T } else { A }, "what must last is written through, or lasts in the cache");
+        assert_eq!(took, if volatile { T } else { A }, "written through unless non-volatile");
         let log = host.log.lock().expect("one thread");
         assert_eq!(log.len(), usize::from(volatile));
         assert!(log.iter().all(|(_, request)| request.flags.contains(Flags::DURABLE) && request.origin == 7));
@@ -74,7 +75,7 @@ fn requests_of_more_than_half_the_lines_bypass_the_cache() {
     assert_eq!(host.read(0, 8 * LINE + 1), T, "more do not");
     assert_eq!(host.write(640, 8 * LINE), A);
     assert_eq!(host.write(640, 8 * LINE + 1), T);
-    assert_eq!(host.read(640, 8 * LINE), A, "but what was there is as new");
+    assert_eq!(host.read(640, 8 * LINE), A, "but blocks that were cached are updated");
     let dirty_before = host.count("destaged_blocks");
     assert_eq!(dirty_before, 0.0, "and clean, since the child has it");
 }
@@ -96,7 +97,7 @@ fn hits_match_the_policy_without_a_device() {
         let mut host = Host::new(&RamCacheSpec { policy: policy.default.into(), ..plain(50) });
         let (mut alone, mut stream) = (build(&policy.default, 50), Stream::new(9, policy.name));
         for _ in 0..5_000 {
-            // The lower lines are asked for more often.
+            // Lower lines are referenced more often.
             let most = 1 + stream.below(200);
             let line = stream.below(most);
             let expected = if alone.reference(line) { A } else { T + A };
@@ -118,7 +119,7 @@ fn the_hit_ratio_of_uniform_references_is_the_cached_share() {
     }
     let (hits, share) = (host.count("read_hits"), cached as f64 / lines as f64);
     assert_eq!(total_ns as f64, reads as f64 * A as f64 + (reads as f64 - hits) * T as f64);
-    // The first references fill the cache. Four standard deviations of independent references beyond that.
+    // The number of references that fill the cache, plus four standard deviations of independent references.
     let tolerance = 4.0 * (reads as f64 * share * (1.0 - share)).sqrt() + cached as f64;
     assert!((hits - reads as f64 * share).abs() < tolerance, "{hits} hits of {reads}");
 }
@@ -127,7 +128,7 @@ fn the_hit_ratio_of_uniform_references_is_the_cached_share() {
 fn a_cache_full_of_dirty_lines_writes_at_the_rate_of_the_child() {
     let lines = 16;
     let mut host = Host::new(&plain(lines));
-    // Every other line: no two of them become one write.
+    // Every other line, so that no two are written together.
     (0..40).for_each(|write| host.submit(0, Op::Write, write * 2 * LINE, LINE, Flags::NONE));
     host.drain();
     assert_eq!(host.answers.len(), 40);
@@ -135,9 +136,9 @@ fn a_cache_full_of_dirty_lines_writes_at_the_rate_of_the_child() {
         let stalled = (answer.request.id + 1).saturating_sub(lines);
         assert_eq!(answer.service.end.ns(), stalled * T + A, "write {}", answer.request.id);
     }
-    // A full cache is at its high-water mark, and writes one line more than it must.
+    // A full cache is at its high-water mark and destages one additional line.
     assert_eq!((host.count("stalls"), host.count("destages")), (24.0, 25.0));
-    // The k-th that is stalled waits for k writes of the child.
+    // The k-th stalled write waits for k destages.
     assert_eq!(host.count("stalled"), (24 * 25 / 2 * T) as f64 * 1e-6);
 }
 
@@ -151,7 +152,10 @@ fn a_stream_is_read_ahead_of_the_host() {
         host.drain();
     }
     assert_eq!(&responses[..2], [T + A; 2], "two reads make a stream");
-    assert!(responses[2..].iter().all(|&response| response == A), "what follows is there: {responses:?}");
+    assert!(
+        responses[2..].iter().all(|&response| response == A),
+        "the following blocks were read ahead: {responses:?}"
+    );
     let (ahead, used) = (host.count("read_ahead_blocks"), host.count("read_ahead_used_blocks"));
     assert_eq!(used, 98.0 * LINE as f64);
     assert!(ahead - used <= 4.0 * LINE as f64 && host.count("read_ahead_wasted_blocks") == 0.0);
@@ -193,10 +197,10 @@ fn unreadable_blocks_fail_only_their_own_requests() {
     let mut host =
         Host::disturbed(&RamCacheSpec { write: WritePolicy::Through, ..plain(16) }, Disturbance::Unwritable(5));
     assert_eq!(host.ask(Op::Write, 0, 8), (T, Status::Unreadable));
-    assert_eq!(host.ask(Op::Read, 0, 8), (T + A, Status::Served), "the cache does not keep what the child has not");
+    assert_eq!(host.ask(Op::Read, 0, 8), (T + A, Status::Served), "the cache does not keep data of a failed write");
     let mut host = Host::disturbed(&plain(2), Disturbance::Unwritable(5));
     host.write(0, 8);
-    // Both lines are dirty: the first is written at once, at A. The next request, at 2 A, waits for its slot.
+    // Both lines are dirty: the first is destaged at once, at time A. The next request, at 2 A, waits for its slot.
     host.write(32, 8);
     assert_eq!(host.write(64, 8), T);
     assert_eq!(host.count("lost_blocks"), 8.0);
@@ -219,7 +223,7 @@ fn path_counts_add_up_to_the_requests() {
     host.drain();
     let details = host.system.component(host.system.root()).details(host.system.now()).expect("a cache");
     assert_eq!(details.kind, "ram-cache");
-    assert!(details.paths.iter().all(|path| path.count > 0), "every way was taken: {:?}", details.paths);
+    assert!(details.paths.iter().all(|path| path.count > 0), "every path was used: {:?}", details.paths);
     assert_eq!(details.paths.iter().map(|path| path.count).sum::<u64>(), 3_000);
     let responses = host.answers.iter().map(|it| it.service.end - it.request.arrival);
     assert_eq!(details.paths.iter().map(|path| path.sum_ns).sum::<u128>(), responses.clone().map(u128::from).sum());
@@ -227,7 +231,7 @@ fn path_counts_add_up_to_the_requests() {
     let below = host.below();
     let blocks_of = |op| below.iter().filter(|it| it.1 == op).map(|it| u64::from(it.3)).sum::<u64>() as f64;
     let passed: u64 = host.answers.iter().map(|it| u64::from(it.request.blocks)).sum();
-    assert!(blocks_of(Op::Read) >= host.count("fetched_blocks"), "reads around the cache come on top");
+    assert!(blocks_of(Op::Read) >= host.count("fetched_blocks"), "reads that bypass the cache are additional");
     assert!(host.count("destaged_blocks") <= passed as f64 && host.count("destaged_blocks") <= blocks_of(Op::Write));
     host.system.start_measuring();
     let details = host.system.component(host.system.root()).details(host.system.now()).expect("a cache");

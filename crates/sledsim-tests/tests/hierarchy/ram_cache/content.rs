@@ -17,12 +17,12 @@ use super::host::{add_cache, constant_drive, T};
 /// Bursts of requests larger than some caches, over a range larger than all caches.
 pub const LOAD: Load = Load { span_blocks: 600, most_blocks: 30, writes: 0.5, gap_ns: T / 2, outstanding: 20 };
 
-/// The cache of an index: every policy in turn, with other parameters at random.
+/// Returns a cache by number: every policy in turn, other parameters at random.
 pub fn any_cache(index: usize) -> RamCacheSpec {
     let mut stream = Stream::new(index as u64, "caches");
     let mut one_of = |values: &[u64]| values[stream.below(values.len() as u64) as usize];
     let line_bytes = 512 * one_of(&[1, 3, 8, 16, 70]);
-    // No more than the smallest child holds.
+    // At most the capacity of the smallest child.
     let lines = one_of(&[2, 5, 16]).max(one_of(&[10_000, 100_000]) / line_bytes).min(320_000 / line_bytes);
     let read_ahead = match one_of(&[0, 1, 2]) {
         0 => ReadAheadSpec::None {},
@@ -69,7 +69,7 @@ fn check(system: System, seed: usize, operations: u64, load: &Load) -> u64 {
     let mut bed = TestBed::new(system, seed as u64);
     for _ in 0..10 {
         bed.operate(operations / 10, load);
-        // Now and then all is quiet, and what waits for that happens.
+        // Sometimes the system is idle, so that idle destages happen.
         bed.settle();
         while bed.step() {}
     }
@@ -123,7 +123,7 @@ fn data_is_intact_under_a_spread_and_over_a_disk() {
             })
             .collect();
         system.add(Box::new(Spread::new(caches.clone(), SpreadLayout::Striped, 16, 320, 512)), &caches);
-        // Spread and what is below it keep requests that overlap apart only one by one.
+        // Over several children, overlapping requests are ordered only if one is outstanding at a time.
         check(system, index, 500, &Load { outstanding: 1, gap_ns: 20 * T, ..LOAD });
     }
 }

@@ -23,7 +23,7 @@ fn idle_time_destages_all_dirty_blocks_in_order_and_joined() {
     let idle_ns = 5_000_000;
     let flush = FlushSpec { idle_ms: Some(5.0), most_write_bytes: 4 * LINE * 512, ..NEVER };
     let mut host = Host::new(&flushing(64, flush));
-    // Ten lines from 80 on, backwards, one block far off, and a hole at 84 of line 10.
+    // Ten lines from block 80 on, written backwards; one distant block; block 84 in line 10 is missing.
     (11..20).rev().for_each(|line| assert_eq!(host.write(line * LINE, LINE), A));
     host.write(1000, 1);
     host.write(80, 4);
@@ -36,7 +36,7 @@ fn idle_time_destages_all_dirty_blocks_in_order_and_joined() {
         (0..).zip(expected).map(|(k, (lbn, blocks))| (start + k * T, Op::Write, lbn, blocks)).collect();
     assert_eq!(host.below(), expected);
     assert_eq!((host.count("destages"), host.count("destaged_blocks")), (5.0, 80.0));
-    assert_eq!(host.read(80, 4), A, "what was flushed stays in the cache");
+    assert_eq!(host.read(80, 4), A, "destaged blocks stay cached");
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn a_request_ends_idle_destages() {
     let flush = FlushSpec { idle_ms: Some(5.0), most_write_bytes: LINE * 512, ..NEVER };
     let mut host = Host::new(&flushing(64, flush));
     (0..10).for_each(|line| host.submit(0, Op::Write, line * LINE, LINE, Flags::NONE));
-    // The third of ten writes is under way when somebody asks for something; the rest waits for another 5 ms.
+    // A request arrives during the third of ten destages; the rest waits for another 5 ms.
     let asked = A + 5_000_000 + 2 * T + T / 2;
     host.submit(asked, Op::Read, 0, 1, Flags::NONE);
     host.drain();
@@ -68,7 +68,7 @@ fn destages_run_from_high_water_to_low_water() {
     host.drain();
     let expected: Vec<_> = (0..4).map(|k| (now + k * T, Op::Write, k * 2 * LINE, LINE as u32)).collect();
     assert_eq!(host.below(), expected, "12 dirty lines become 8");
-    // The sweep goes on where it stopped.
+    // The sweep continues where it stopped.
     (20..24).for_each(|write| assert_eq!(host.write(write * 2 * LINE, LINE), A));
     host.drain();
     assert_eq!(host.below().first().map(|it| it.2), Some(4 * 2 * LINE));
@@ -83,7 +83,7 @@ fn each_period_destages_all_dirty_blocks() {
     host.drain();
     let start = 1_000_000 + period_ns;
     assert_eq!(host.below(), [(start, Op::Write, 0, 8), (start + T, Op::Write, 80, 8)]);
-    assert_eq!(host.system.next_time(), None, "no timer is set where nothing is dirty");
+    assert_eq!(host.system.next_time(), None, "no timer is set without dirty blocks");
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn cut(system: System, seed: usize, cuts: u64) -> Vec<String> {
     let mut bed = TestBed::new(system, seed as u64);
     let mut calls = Stream::new(seed as u64, "cuts");
     for _ in 0..cuts {
-        // Now and then power goes twice in a row.
+        // Sometimes power fails again during recovery.
         let again = u64::from(calls.chance(0.1));
         bed.cut(1 + calls.below(150), &LOAD, again);
     }
@@ -35,7 +35,7 @@ fn cut(system: System, seed: usize, cuts: u64) -> Vec<String> {
     bed.wrong
 }
 
-/// The same with a host a third of whose writes are durable, and only these count as acknowledged.
+/// The same with a host that makes a third of its writes durable; only these count as acknowledged.
 fn cut_volatile(system: System, seed: usize, cuts: u64) -> Vec<String> {
     let mut bed = TestBed::new(system, seed as u64);
     bed.volatile = true;
@@ -100,7 +100,7 @@ fn flushed_writes_of_a_volatile_cache_survive() {
         let mut spec = RamCacheSpec { volatile: true, write: WritePolicy::Back, ..small(index) };
         spec.flush.idle_ms = Some(1.0);
         add_cache(&mut system, child, &spec);
-        // Every write counts as promised: all is flushed before power goes.
+        // All writes must survive, because all are flushed before the power cut.
         let mut bed = TestBed::new(system, index as u64);
         for _ in 0..20 {
             bed.operate(40, &LOAD);
@@ -150,7 +150,7 @@ fn writes_in_a_disk_buffer_are_not_durable() {
         assert!(wrong.is_empty(), "cache {index}: {:?}", wrong.first());
     }
     let wrong: usize = (0..16).map(|index| over_a_disk(index, Disturbance::ForgetsDurable).len()).sum();
-    assert!(wrong > 0, "writes that need not last are not missed");
+    assert!(wrong > 0, "lost writes in the disk's buffer were not detected");
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn a_child_that_acknowledges_early_is_detected() {
             })
             .sum()
     };
-    assert!(found(true) > 0 && found(false) > 0, "nothing was found wrong");
+    assert!(found(true) > 0 && found(false) > 0, "no error was detected");
 }
 
 #[test]
@@ -178,5 +178,5 @@ fn a_volatile_cache_that_claims_durability_is_detected() {
         add_cache(&mut system, child, &RamCacheSpec { volatile: true, write: WritePolicy::Back, ..small(index) });
         cut(system, index, 50).len()
     });
-    assert!(found.sum::<usize>() > 0, "nothing was found wrong");
+    assert!(found.sum::<usize>() > 0, "no error was detected");
 }

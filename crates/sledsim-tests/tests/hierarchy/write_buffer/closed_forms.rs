@@ -1,4 +1,4 @@
-//! Over devices whose every access takes the same time, what requests and cleaning cost follows from the number of accesses.
+//! Over devices with constant access times, times of requests and cleaning follow from the number of accesses.
 
 use sledsim::engine::{Completion, Status, System};
 use sledsim::hierarchy::{Child, WriteBuffer, WriteBufferCleanSpec, WriteBufferSpec};
@@ -8,7 +8,7 @@ use sledsim::time::Time;
 
 use super::{buffer, constant, count, details, over_constant, spec, DISK_BLOCKS, DISK_NS, MEMS_BLOCKS, MEMS_NS};
 
-/// Submits requests at their times and returns their responses, in their order.
+/// Submits requests at their arrival times and returns their response times in order.
 fn responses(system: &mut System, requests: &[(u64, Op, u64, u32)]) -> Vec<u64> {
     let mut done: Vec<Completion> = Vec::new();
     for (id, &(at_ns, op, lbn, blocks)) in requests.iter().enumerate() {
@@ -32,7 +32,7 @@ fn responses(system: &mut System, requests: &[(u64, Op, u64, u32)]) -> Vec<u64> 
     done.iter().map(|completion| completion.service.end - completion.request.arrival).collect()
 }
 
-/// One request after the other, each alone: far enough apart for all that it causes.
+/// Sets arrivals so far apart that all background work of a request ends before the next.
 fn alone(requests: &[(Op, u64, u32)]) -> Vec<(u64, Op, u64, u32)> {
     let apart = 1_000 * DISK_NS;
     (0_u64..).zip(requests).map(|(index, &(op, lbn, blocks))| (index * apart, op, lbn, blocks)).collect()
@@ -40,10 +40,11 @@ fn alone(requests: &[(Op, u64, u32)]) -> Vec<(u64, Op, u64, u32)> {
 
 #[test]
 fn a_write_takes_an_access_for_each_of_its_logs() {
-    // Logs of 16 blocks hold 15 of data behind one header; a log with one block left is full.
+    // A log of 16 blocks holds a header and 15 data blocks; a log with one block left is full.
     let mut system = over_constant(&spec(16, 16, 4));
     let writes = [(Op::Write, 0, 8), (Op::Write, 50, 5), (Op::Write, 70, 15), (Op::Write, 90, 6), (Op::Write, 100, 40)];
-    // 16 = 9 + 6 + 1: the next begins a log of its own and fills it. 7 of the one after are filled, 8 fit: 40 = 8 + 15 + 15 + 2.
+    // 16 = 9 + 6 + 1; the next write starts a new log and fills it. The log after that has 7 used blocks and 8 free
+    // ones: 40 = 8 + 15 + 15 + 2.
     let accesses = [1, 1, 1, 1, 4];
     assert_eq!(responses(&mut system, &alone(&writes)), accesses.map(|accesses| accesses * MEMS_NS));
     assert_eq!((count(&system, "records"), count(&system, "appended_blocks")), (8.0, 74.0));
@@ -63,7 +64,7 @@ fn the_header_limits_the_writes_of_a_record() {
     let mut system = over_constant(&spec(16, 256, 1));
     let writes: Vec<_> = (0..82).map(|write| (0, Op::Write, write * 10, 1)).collect();
     let responses = responses(&mut system, &writes);
-    // One, then 40 in one block of 512 bytes, 40 again, and the last.
+    // One write, then 40 with one header block of 512 bytes, 40 again, and the last.
     let record = |write: usize| (write as u64).div_ceil(40) + 1;
     assert!(responses.iter().enumerate().all(|(write, &ns)| ns == record(write) * MEMS_NS), "{responses:?}");
 }
@@ -83,7 +84,7 @@ fn a_read_takes_the_slower_of_its_devices() {
         (Op::Read, 8, 11),
     ];
     let [mems, disk] = [MEMS_NS, DISK_NS];
-    // Two records that follow each other are read with the header between them; 8..10 moved behind 16..19.
+    // Two adjacent records are read together with the header between them; 8..10 is now after 16..19.
     let expected = [disk, mems, mems, mems, mems, disk, mems, mems, 2 * mems];
     assert_eq!(responses(&mut system, &alone(&requests)), expected);
     let paths: Vec<_> = details(&system).paths.iter().map(|path| (path.name, path.count, path.sum_ns)).collect();
@@ -112,26 +113,27 @@ fn a_read_of_blocks_outside_the_log_takes_the_time_of_the_disk() {
 fn cleaning_joins_adjacent_blocks_of_several_logs_while_the_disk_is_idle() {
     let mut system = over_constant(&spec(20, 8, 4));
     let from = 5_000_000;
-    // Fifteen logs of 7 blocks, then the first of a sixteenth; the oldest two are each other's neighbours, last first.
+    // Fifteen logs of 7 blocks, then the first block of a sixteenth; the blocks of the oldest two logs are adjacent, in
+    // descending order.
     let first = |write: u64| if write < 2 { 107 - 7 * write } else { 1000 * write };
     let mut requests: Vec<_> = (0..15).map(|write| (from + write * MEMS_NS, Op::Write, first(write), 7)).collect();
     let last = from + 15 * MEMS_NS;
     requests.push((last, Op::Read, 90_000, 1));
     requests.push((last, Op::Write, 80_000, 1));
-    // Idle since the read came back, cleaning starts 10 ms later: two logs are read, fourteen blocks written at once.
+    // Cleaning starts 10 ms after the read completed: two logs are read and fourteen blocks written in one access.
     let cleaned = last + DISK_NS + 10_000_000 + 2 * MEMS_NS + DISK_NS;
     requests.push((cleaned - 1, Op::Read, 100, 14));
     let mut disk_reads = requests.clone();
     disk_reads.push((cleaned + 1, Op::Read, 100, 14));
     let while_there = responses(&mut system, &requests);
-    // One at the end of a log, one at the start of the other: two accesses.
-    assert_eq!(while_there[17], 2 * MEMS_NS, "from the log until the disk has it");
+    // One block at the end of a log, one at the start of the next: two accesses.
+    assert_eq!(while_there[17], 2 * MEMS_NS, "from the log until it is on the disk");
     assert_eq!(count(&system, "filled_share"), 14.0 / 20.0);
     let figures = ["log_reads", "cleaned_logs", "disk_writes", "blocks_per_disk_write", "cleaned_valid_share"];
     assert_eq!(figures.map(|name| count(&system, name)), [2.0, 2.0, 1.0, 14.0, 14.0 / 16.0]);
-    // The read at the last moment has not kept the disk busy, so that nothing was late.
+    // The last read did not keep the disk busy, so cleaning was not delayed.
     let mut system = over_constant(&spec(20, 8, 4));
-    assert_eq!(responses(&mut system, &disk_reads)[18], DISK_NS, "from the disk then");
+    assert_eq!(responses(&mut system, &disk_reads)[18], DISK_NS, "from the disk afterwards");
 }
 
 #[test]
@@ -146,19 +148,19 @@ fn overwritten_blocks_of_the_log_are_not_written_to_the_disk() {
 
 #[test]
 fn writes_wait_for_cleaning_when_the_log_is_full() {
-    // Four logs of seven blocks, cleaned one by one only when all are full; then each write waits for a log.
+    // Four logs of seven blocks, cleaned one by one and only when all are full; then each write waits for a free log.
     let full = WriteBufferCleanSpec { high_water: 1.0, low_water: 1.0, urgent: 1.0, ..WriteBufferCleanSpec::default() };
     for (most_write_bytes, disk_writes) in [(512, 7), (1 << 20, 1)] {
         let clean = WriteBufferCleanSpec { most_write_bytes, ..full };
         let mut system = over_constant(&WriteBufferSpec { clean, ..spec(4, 8, 1) });
         let writes: Vec<_> = (0..20).map(|write| (0, Op::Write, write * 100, 7)).collect();
         let responses = responses(&mut system, &writes);
-        // A log is read, written to the disk, and the next record goes there.
+        // A log is read and written to the disk; the next record reuses it.
         let cycle = MEMS_NS + disk_writes * DISK_NS + MEMS_NS;
         let expected = |write: u64| if write < 4 { (write + 1) * MEMS_NS } else { 4 * MEMS_NS + (write - 3) * cycle };
         let expected: Vec<u64> = (0..20).map(expected).collect();
         assert_eq!(responses, expected);
-        // Since the fourth record is there, somebody waits except while a record is on its way.
+        // After the fourth record, a write is always waiting, except while a record is being written.
         let waited = 16 * (cycle - MEMS_NS);
         assert_eq!((count(&system, "stalls"), count(&system, "stall_ms")), (16.0, waited as f64 / 1e6));
         let stalled = details(&system).paths[4];
@@ -168,7 +170,7 @@ fn writes_wait_for_cleaning_when_the_log_is_full() {
 
 #[test]
 fn a_busy_disk_defers_cleaning_until_it_is_urgent() {
-    // Reads keep the disk busy for ever; 19 of 20 logs is urgent.
+    // Reads keep the disk busy all the time; cleaning is urgent from 19 of 20 used logs on.
     let reads = |count: u64| (0..count).map(|read| (read * DISK_NS, Op::Read, 90_000, 1));
     for (logs, cleaned) in [(18, 0.0), (19, 5.0)] {
         let mut system = over_constant(&spec(20, 8, 20));
@@ -178,7 +180,7 @@ fn a_busy_disk_defers_cleaning_until_it_is_urgent() {
         let busy_until = 1100 * DISK_NS;
         let mut seen = 0.0;
         requests.push((busy_until, Op::Read, 90_000, 1));
-        // Looked at while the disk is still busy: with the last request just submitted nothing has been idle yet.
+        // Counted while the disk is busy, because the last request was just submitted.
         for (id, &(at_ns, op, lbn, blocks)) in requests.iter().enumerate() {
             let arrival = Time::from_ns(at_ns);
             while system.next_time().is_some_and(|next| next < arrival) {
@@ -192,7 +194,7 @@ fn a_busy_disk_defers_cleaning_until_it_is_urgent() {
     }
 }
 
-/// Makes writes; the joules of all, and when the last one ends.
+/// Serves writes. Returns their total energy and the time at which the last one ends.
 fn joules(system: &mut System, writes: &[(Time, u64, u32)]) -> (f64, Time) {
     let mut done: Vec<Completion> = Vec::new();
     for (id, &(arrival, lbn, blocks)) in (0..).zip(writes) {
@@ -216,10 +218,10 @@ fn the_energy_of_a_record_is_divided_among_its_writes() {
     let (writes, _) = joules(&mut system, &(0..9).map(|write| (Time::ZERO, write * 100, 8)).collect::<Vec<_>>());
     let mut alone = System::default();
     super::drive(&mut alone, "g2", fcfs::POLICY.default);
-    // The first write alone, the other eight together as soon as it is there.
+    // The first write alone, then the other eight together.
     let (first, end) = joules(&mut alone, &[(Time::ZERO, 0, 9)]);
     let (second, _) = joules(&mut alone, &[(end, 9, 65)]);
-    // Sums of a few dozen doubles.
+    // The rounding of sums of a few dozen terms.
     assert!(second > 0.0 && (writes / (first + second) - 1.0).abs() < 1e-12, "{writes} J of {first} and {second}");
 }
 
@@ -284,7 +286,7 @@ fn recovery_takes_its_time_in_runs_without_data() {
     system.restore_power(&mut |_| {});
     let began = system.now().ns();
     let waits = responses(&mut system, &[(began, Op::Read, 70, 8), (began, Op::Read, 20_000, 8)]);
-    // Sixteen logs are read; then one read goes to the log and the other to the disk.
+    // Recovery reads sixteen logs; then one read is served by the log, the other by the disk.
     assert_eq!(waits, [17 * MEMS_NS, 16 * MEMS_NS + DISK_NS]);
 }
 

@@ -1,4 +1,4 @@
-//! What is read is what was written, through appending, overwriting, cleaning and stalls.
+//! Data integrity during appends, overwrites, cleaning and stalls.
 
 use sledsim::engine::{Completion, Component, ComponentId, Context, Instrumentation, PowerLoss, System};
 use sledsim::hierarchy::{WriteBufferCleanSpec, WriteBufferSpec};
@@ -11,13 +11,13 @@ use super::{buffer, constant, count, details, drive, over_constant, spec, DISK_B
 
 const LOAD: Load = Load { span_blocks: 150, most_blocks: 12, writes: 0.6, gap_ns: 250_000, outstanding: 10 };
 
-/// Runs so many random operations and looks at every block in the end.
+/// Runs random operations and checks every block at the end.
 fn check(system: System, operations: u64, load: &Load) -> System {
     let mut bed = TestBed::new(system, operations);
     bed.operate(operations, load);
     bed.settle();
     let paths: u64 = details(&bed.system).paths.iter().map(|path| path.count).sum();
-    assert_eq!(paths, operations, "each request takes one way");
+    assert_eq!(paths, operations, "each request is counted in one path");
     bed.read_all();
     assert!(bed.wrong.is_empty() && bed.lost.is_empty(), "{:?}", bed.wrong.first());
     assert!(bed.checked > operations / 2, "{}", bed.checked);
@@ -26,10 +26,10 @@ fn check(system: System, operations: u64, load: &Load) -> System {
 
 #[test]
 fn data_is_intact_with_a_small_log() {
-    // Half the span fits the log; requests of 12 blocks do not fit a log of 8.
+    // The log holds half of the accessed blocks; requests of 12 blocks do not fit in a log of 8.
     let system = check(over_constant(&spec(10, 8, 2)), size(50_000, 100_000), &LOAD);
     assert!(["stalls", "disk_writes", "log_reads"].iter().all(|name| count(&system, name) > 1000.0));
-    // Time enough for most writes to find a free log.
+    // Enough time that most writes find a free log.
     let system = check(over_constant(&spec(10, 8, 2)), 50_000, &Load { gap_ns: 5_000_000, ..LOAD });
     assert!(details(&system).paths.iter().all(|path| path.count > 1000), "{:?}", details(&system).paths);
 }
@@ -52,7 +52,7 @@ fn data_is_intact_over_devices_that_reorder() {
     check(system, 30_000, &Load { gap_ns: 1_500_000, ..LOAD });
 }
 
-/// A write buffer whose devices are write buffers.
+/// A write buffer whose children are write buffers.
 #[test]
 fn data_is_intact_in_nested_write_buffers() {
     let mut system = System::default();
@@ -67,14 +67,14 @@ fn data_is_intact_in_nested_write_buffers() {
     check(system, size(20_000, 60_000), &LOAD);
 }
 
-/// Lets all writes pass reads: those wait for a while.
+/// Delays reads, so that writes pass them.
 #[derive(Clone)]
 struct LateReads {
     child: ComponentId,
     wait_ns: u64,
     next_id: u64,
     waiting: Vec<Request>,
-    /// By their ids at the child.
+    /// Requests by id at the child.
     under_way: Vec<(u64, Request)>,
 }
 
@@ -128,10 +128,10 @@ fn a_log_is_not_reused_while_a_read_of_it_waits() {
     let mut system = System::default();
     let mems = constant(&mut system, MEMS_NS, MEMS_BLOCKS);
     let disk = constant(&mut system, MEMS_NS, DISK_BLOCKS);
-    // Longer than it takes to write the log full.
+    // Longer than it takes to fill the log.
     let late = LateReads { child: mems, wait_ns: 50 * MEMS_NS, next_id: 0, waiting: Vec::new(), under_way: Vec::new() };
     let late = system.add(Box::new(late), &[mems]);
     buffer(&mut system, &spec(6, 8, 2), late, disk);
-    // What is overwritten makes logs free without a read.
+    // Logs whose blocks are all overwritten are freed without a read.
     check(system, size(15_000, 50_000), &Load { span_blocks: 20, most_blocks: 4, ..LOAD });
 }

@@ -9,7 +9,7 @@ use sledsim_testing::test_bed::{Load, TestBed};
 
 use super::{buffer, constant, spec, DISK_BLOCKS, DISK_NS, MEMS_BLOCKS, MEMS_NS};
 
-/// Fails requests from a given time on.
+/// A component that fails requests from a given time on.
 #[derive(Clone)]
 struct Failing {
     child: ComponentId,
@@ -48,7 +48,8 @@ impl PowerLoss for Failing {}
 
 impl Instrumentation for Failing {}
 
-/// A write buffer whose MEMS device fails at some kind of request from a time on, and its disk at writes.
+/// Returns a write buffer whose MEMS device fails requests of one kind from a given time on, and whose disk fails
+/// writes.
 fn failing(spec: &WriteBufferSpec, mems_op: Op, mems_from: Time, disk_from: Time) -> System {
     let mut system = System::default();
     let mut device = |access_ns, capacity_blocks, op, from| {
@@ -61,7 +62,7 @@ fn failing(spec: &WriteBufferSpec, mems_op: Op, mems_from: Time, disk_from: Time
     system
 }
 
-/// Writes everywhere one after the other, then reads it; how many of each were served.
+/// Writes all blocks one after the other, then reads them. Returns the numbers of served writes and reads.
 fn write_and_read(system: &mut System, writes: u64) -> (u64, u64) {
     let mut served = [0, 0];
     for (id, op) in (0..2 * writes).zip([Op::Write, Op::Read].iter().flat_map(|&op| (0..writes).map(move |_| op))) {
@@ -72,7 +73,7 @@ fn write_and_read(system: &mut System, writes: u64) -> (u64, u64) {
         while done.is_empty() && system.next_time().is_some() {
             system.step(&mut |completion| done.push(*completion));
         }
-        assert_eq!(done.len(), 1, "{request:?} comes back once");
+        assert_eq!(done.len(), 1, "{request:?} completes once");
         served[usize::from(op == Op::Read)] += u64::from(done[0].is_served());
     }
     (served[0], served[1])
@@ -80,11 +81,11 @@ fn write_and_read(system: &mut System, writes: u64) -> (u64, u64) {
 
 #[test]
 fn a_log_that_cannot_be_cleaned_fills_up_and_stays_readable() {
-    // Eight logs of seven blocks hold eight writes.
+    // The eight logs hold eight writes.
     let mut system = failing(&spec(8, 8, 2), Op::Read, Time::MAX, Time::ZERO);
-    assert_eq!(write_and_read(&mut system, 20), (8, 20), "the others read what was there before");
+    assert_eq!(write_and_read(&mut system, 20), (8, 20), "the other reads return old data");
     let mut system = failing(&spec(8, 8, 2), Op::Read, Time::ZERO, Time::MAX);
-    assert_eq!(write_and_read(&mut system, 20), (8, 12), "what is in the log alone is lost");
+    assert_eq!(write_and_read(&mut system, 20), (8, 12), "data only in the log is lost");
 }
 
 #[test]

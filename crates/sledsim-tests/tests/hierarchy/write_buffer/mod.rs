@@ -1,5 +1,5 @@
-//! The MEMS write buffer: what requests cost, that it returns what was written, through cleaning and power cuts, and that the
-//! same tests find planted bugs.
+//! The MEMS write buffer: times of requests, data integrity through cleaning and power cuts, and detection of planted
+//! bugs.
 
 mod closed_forms;
 mod content;
@@ -13,15 +13,15 @@ use sledsim::scenario;
 use sledsim::schedulers::{build, fcfs, SchedulerSpec};
 use sledsim_testing::scenarios;
 
-/// Every access of the MEMS device of these tests.
+/// Access time of the MEMS device in these tests, ns.
 const MEMS_NS: u64 = 100_000;
-/// Every access of their disk.
+/// Access time of the disk in these tests, ns.
 const DISK_NS: u64 = 1_000_000;
-/// Blocks of their MEMS device and their disk.
+/// Blocks of the MEMS device and of the disk.
 const MEMS_BLOCKS: u64 = 4096;
 const DISK_BLOCKS: u64 = 100_000;
 
-/// A drive whose every access takes the same time.
+/// A drive with a constant access time.
 fn constant(system: &mut System, access_ns: u64, capacity_blocks: u64) -> ComponentId {
     let access_ms = access_ns as f64 * 1e-6;
     let parameters =
@@ -45,7 +45,7 @@ fn buffer(system: &mut System, spec: &WriteBufferSpec, mems: ComponentId, disk: 
     system.add(Box::new(buffer), &[mems, disk])
 }
 
-/// A write buffer over devices whose every access takes the same time.
+/// A write buffer over devices with constant access times.
 fn over_constant(spec: &WriteBufferSpec) -> System {
     let mut system = System::default();
     let mems = constant(&mut system, MEMS_NS, MEMS_BLOCKS);
@@ -65,7 +65,7 @@ fn spec(logs: u64, log_blocks: u64, together: u64) -> WriteBufferSpec {
 }
 
 fn details(system: &System) -> Details {
-    system.component(system.root()).details(system.now()).expect("a write buffer says something of itself")
+    system.component(system.root()).details(system.now()).expect("a write buffer has details")
 }
 
 fn count(system: &System, name: &str) -> f64 {

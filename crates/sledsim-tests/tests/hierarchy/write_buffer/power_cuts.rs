@@ -1,4 +1,5 @@
-//! Power cuts between any two calls of components, also while it recovers: what was acknowledged is there, or something newer.
+//! Power cuts between any two calls of components, also during recovery: blocks have the acknowledged data or newer
+//! data.
 
 use sledsim::engine::System;
 use sledsim::hierarchy::write_buffer::MAGIC;
@@ -11,7 +12,7 @@ use sledsim_testing::tiers::size;
 
 use super::{buffer, constant, count, drive, over_constant, spec, DISK_BLOCKS, DISK_NS, MEMS_BLOCKS, MEMS_NS};
 
-/// More than the log of these tests holds, in a few requests.
+/// More blocks than the log of these tests holds, written in a few requests.
 const LOAD: Load = Load { span_blocks: 64, most_blocks: 10, writes: 0.8, gap_ns: 150_000, outstanding: 8 };
 
 /// Six logs of eight blocks over a busy disk.
@@ -20,7 +21,7 @@ fn small() -> WriteBufferSpec {
     WriteBufferSpec { clean, ..spec(6, 8, 2) }
 }
 
-/// Cuts power so many times; one cut in ten is followed by one while it recovers. Ends early when something is found wrong.
+/// Cuts power repeatedly; one cut in ten is followed by one during recovery. Stops at the first error.
 fn cut(system: System, cuts: u64, load: &Load) -> TestBed {
     let mut bed = TestBed::new(system, cuts);
     for cut in 0..cuts {
@@ -36,7 +37,7 @@ fn assert_right(bed: &TestBed) {
     assert!(bed.wrong.is_empty() && bed.lost.is_empty(), "{:?} {:?}", bed.wrong.first(), bed.lost);
 }
 
-/// So few find every planted bug.
+/// Number of power cuts, enough to detect every planted bug.
 fn cuts() -> u64 {
     size(1_000, 10_000)
 }
@@ -50,7 +51,8 @@ fn power_cuts_lose_no_acknowledged_write() {
 
 #[test]
 fn power_cuts_lose_nothing_over_a_disk_that_acknowledges_early() {
-    // The disk reports writes that only its buffer has; those of the write buffer must wait for the medium.
+    // The disk acknowledges writes that are only in its buffer; the write buffer must wait until they are on the
+    // medium.
     let mut system = System::default();
     let mems = drive(&mut system, "g2", sptf::POLICY.default);
     let disk = drive(&mut system, "atlas10k", sptf::POLICY.default);
@@ -89,7 +91,7 @@ fn recovery_reads_every_log_once() {
 
 #[test]
 fn recovery_restores_a_log_after_a_cut_at_rest() {
-    // The ring has gone round several times; after the cut it is as full as before and cleaning goes on.
+    // The log has wrapped around several times; after the cut it is as full as before and cleaning continues.
     let mut bed = TestBed::new(over_constant(&spec(10, 8, 2)), 1);
     for write in 0..400 {
         bed.submit(bed.system.now(), Op::Write, write * 7 % 60, 7, Flags::NONE);

@@ -15,7 +15,8 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Of single responses. The percentile lies on the line between the two nearest ranks, as in the list of cases.
+    /// Computes the figures from single response times. The percentile is interpolated between the two nearest ranks,
+    /// as in the list of cases.
     fn of(responses_ms: impl Iterator<Item = f64>) -> Self {
         let mut sorted_ms: Vec<f64> = responses_ms.collect();
         sorted_ms.sort_by(f64::total_cmp);
@@ -43,22 +44,22 @@ pub struct Case {
 }
 
 impl Case {
-    /// First come, first served, with so little load that requests rarely meet.
+    /// FCFS with so little load that requests rarely wait.
     pub fn light_load(&self) -> bool {
         self.scheduler == "fcfs" && self.iat_ms >= 20.0
     }
 
-    /// From a mean of 100 ms a run measures how long the drive was overloaded, not how fast it is.
+    /// From a mean response of 100 ms on, a run measures how long the drive was overloaded, not how fast it is.
     pub fn saturated(&self) -> bool {
         self.disksim.mean_ms >= 100.0
     }
 
-    /// Key of runs that differ only in their scheduler.
+    /// Key common to runs that differ only in their scheduler.
     pub fn group(&self) -> String {
         format!("{} {} {} {}", self.drive, self.workload, self.iat_ms, self.cache)
     }
 
-    /// Deviation of one of our figures from DiskSim's, percent.
+    /// Returns the deviation of a figure of Sledsim from DiskSim's, percent.
     pub fn deviation(&self, figure: impl Fn(&Figures) -> f64) -> f64 {
         (figure(&self.ours) / figure(&self.disksim) - 1.0) * 100.0
     }
@@ -75,11 +76,11 @@ pub fn cases() -> Option<&'static [Case]> {
     CASES.get_or_init(|| reference("reference/disk/cases.csv").map(|list| loaded(&list, 48, replay))).as_deref()
 }
 
-/// The settings of a case's own.
+/// Returns the settings of a case.
 fn settings(row: &Row) -> Vec<String> {
     let mut settings = vec![format!("device={}", row["drive"])];
     if row["scheduler"] == "vscan" {
-        // DiskSim 4.0 never sets the penalty for turning round: its V(R) is V(0).
+        // DiskSim 4.0 does not apply the penalty for reversing: its V(R) is V(0).
         settings.push("scheduler.r=0".to_owned());
     }
     if row["cache"] == "0" {

@@ -1,4 +1,4 @@
-//! Data of the faults of an import: kind, path of block and parameter, value, allowed values, suggestion, file and line.
+//! Faults of an import as data: kind, path of block and parameter, value, allowed values, suggestion, file and line.
 
 use serde_json::{json, Value};
 use sledsim::fault::{Fault, Kind};
@@ -7,9 +7,9 @@ use sledsim_disksim::{import, ImportOptions};
 use super::files::{system, Files};
 
 /// Data of a fault of a parameter: kind, path, value (null for none), allowed values and suggestion.
-type Told<'a> = (Kind, &'a str, Value, &'a str, &'a str);
+type FaultData<'a> = (Kind, &'a str, Value, &'a str, &'a str);
 
-fn told(fault: &Fault) -> (Kind, String, Value, String, String) {
+fn fault_data(fault: &Fault) -> (Kind, String, Value, String, String) {
     (
         fault.kind,
         fault.location.path.to_string(),
@@ -19,7 +19,7 @@ fn told(fault: &Fault) -> (Kind, String, Value, String, String) {
     )
 }
 
-/// The first fault of a scenario's import after one change; it must lie in that file.
+/// Returns the first fault of a scenario's import after one change; asserts that it is in the changed file.
 fn first(file: &str, from: &str, to: &str) -> Fault {
     let files = Files::of_a_drive();
     files.replace(file, from, to);
@@ -29,14 +29,14 @@ fn first(file: &str, from: &str, to: &str) -> Fault {
     fault
 }
 
-fn check(file: &str, from: &str, to: &str, (kind, path, value, allowed, suggestion): Told) {
+fn check(file: &str, from: &str, to: &str, (kind, path, value, allowed, suggestion): FaultData) {
     let expected = (kind, path.to_owned(), value, allowed.to_owned(), suggestion.to_owned());
-    assert_eq!(told(&first(file, from, to)), expected, "{from:?} to {to:?}");
+    assert_eq!(fault_data(&first(file, from, to)), expected, "{from:?} to {to:?}");
 }
 
 #[test]
 fn values_outside_definitions_are_rejected() {
-    let head = |to: &str, told: Told| check("drive.model", "    Head switch time = 0.75,\n", to, told);
+    let head = |to: &str, expected: FaultData| check("drive.model", "    Head switch time = 0.75,\n", to, expected);
     let (path, range) = ("dm_mech_g1.Head switch time", "a number from 0 to 1000");
     head("Head switch time = 1001,", (Kind::OutOfRange, path, json!(1001), range, ""));
     head("Head switch time = fast,", (Kind::WrongType, path, json!("fast"), range, ""));
@@ -49,7 +49,7 @@ fn values_outside_definitions_are_rejected() {
     let kinds = "one of linear, curve, constant, hpl, hplplus10, extracted";
     let seek = (Kind::UnknownName, "dm_mech_g1.Seek type", json!("extractd"), kinds, "extracted");
     check("drive.model", "Seek type = extracted", "Seek type = extractd", seek);
-    let drive = |from: &str, to: &str, told: Told| check("drive.diskspecs", from, to, told);
+    let drive = |from: &str, to: &str, expected: FaultData| check("drive.diskspecs", from, to, expected);
     let disconnect = (Kind::OutOfRange, "disksim_disk TINY.Never disconnect", json!(2), "0 or 1", "");
     drive("Never disconnect = 0", "Never disconnect = 2", disconnect);
     let model = (Kind::WrongType, "disksim_disk TINY.Model", json!(5), "a block of dm_disk", "");
@@ -63,7 +63,7 @@ fn values_outside_definitions_are_rejected() {
 
 #[test]
 fn values_that_contradict_the_drive_are_rejected() {
-    let zone = |from: &str, to: &str, (kind, name, value, allowed, _): Told| {
+    let zone = |from: &str, to: &str, (kind, name, value, allowed, _): FaultData| {
         check("drive.model", from, to, (kind, &format!("dm_layout_g1_zone.{name}"), value, allowed, ""));
     };
     let places = "a whole number from 0 to 5999";
@@ -76,7 +76,7 @@ fn values_that_contradict_the_drive_are_rejected() {
     zone("Last cylinder number = 99", "Last cylinder number = 101", last_cylinder);
     let access = (Kind::Unsupported, "dm_mech_g1.Access time type", json!("constant"), "", "");
     check("drive.model", "= trackSwitchPlusRotation", "= constant", access);
-    let hpl = |values: &str, (kind, entry, value, allowed, _): Told| {
+    let hpl = |values: &str, (kind, entry, value, allowed, _): FaultData| {
         let to = format!("Seek type = hpl, HPL seek equation values = {values}");
         let path = format!("dm_mech_g1.HPL seek equation values{entry}");
         check("drive.model", "Seek type = extracted", &to, (kind, &path, value, allowed, ""));
@@ -96,7 +96,7 @@ fn values_that_contradict_the_drive_are_rejected() {
 
 #[test]
 fn invalid_workloads_are_rejected() {
-    let sizes = |to: &str, (kind, entry, value, allowed, suggestion): Told| {
+    let sizes = |to: &str, (kind, entry, value, allowed, suggestion): FaultData| {
         let path = format!("disksim_synthgen.Sizes{entry}");
         check("drive.parv", "Sizes = [ exponential, 0.0, 8.0 ]", to, (kind, &path, value, allowed, suggestion));
     };
@@ -113,7 +113,10 @@ fn invalid_workloads_are_rejected() {
     files.write("drive.parv", system(""));
     let fault = files.scenario("drive.parv").expect_err("no generator")[0].clone();
     let path = "disksim_synthio Synthio.Generators.0".to_owned();
-    assert_eq!(told(&fault), (Kind::Missing, path, json!(null), "a block of disksim_synthgen".into(), String::new()));
+    assert_eq!(
+        fault_data(&fault),
+        (Kind::Missing, path, json!(null), "a block of disksim_synthgen".into(), String::new())
+    );
 }
 
 #[test]
@@ -122,7 +125,7 @@ fn missing_devices_are_rejected() {
     let options = ImportOptions { device: Some("disk7"), ..ImportOptions::default() };
     let fault = import(&files.path("drive.parv"), &options).expect_err("no such device")[0].clone();
     let expected = (Kind::UnknownName, "device".into(), json!("disk7"), "one of disk0".into(), "disk0".into());
-    assert_eq!(told(&fault), expected);
+    assert_eq!(fault_data(&fault), expected);
     files.replace("drive.parv", "instantiate [ bus0 ] as BUS0", "instantiate [ bus0 ] as BUSS0");
     let fault = files.import("drive.parv").expect_err("no such block")[0].clone();
     assert_eq!((fault.kind, fault.suggestion.as_deref()), (Kind::UnknownName, Some("BUS0")));

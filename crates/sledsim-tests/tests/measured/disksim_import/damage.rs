@@ -1,5 +1,5 @@
-//! Damaged files: wherever a drive's file is cut and whatever byte is changed, an import neither panics nor hangs, and what
-//! it gives is the whole drive or an error with its place.
+//! Damaged files: for any truncation or changed byte, an import neither panics nor hangs, and returns the whole drive
+//! or an error with its location.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ fn files_of(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Imports the drive with a file of other content: the whole drive, or an error that says where.
+/// Imports the drive with a changed file. Asserts that the result is the whole drive or an error with its location.
 fn whole_or_refused(folder: &Path, main: &str, damaged: &Path, content: &[u8], whole: &DeviceSpec) -> bool {
     std::fs::write(folder.join(damaged.file_name().expect("a file")), content).expect("writable");
     match import(&folder.join(main), &ImportOptions::default()) {
@@ -33,9 +33,9 @@ fn whole_or_refused(folder: &Path, main: &str, damaged: &Path, content: &[u8], w
         Err(error) => {
             for fault in error.iter() {
                 let file = fault.location.file.as_deref().expect("a file");
-                let is_told =
+                let has_location =
                     !fault.message.is_empty() || fault.location.field.is_some() || !fault.location.path.is_empty();
-                assert!(Path::new(file).starts_with(folder) && is_told, "{fault}");
+                assert!(Path::new(file).starts_with(folder) && has_location, "{fault}");
                 assert!(fault.location.line.is_none_or(|line| line > 0), "{fault}");
             }
             false
@@ -43,12 +43,13 @@ fn whole_or_refused(folder: &Path, main: &str, damaged: &Path, content: &[u8], w
     }
 }
 
-/// A whole drive's parameters as the file `main` of a folder gives them.
+/// Returns the parameters of the drive in the file `main` of a folder.
 fn whole(folder: &Path, main: &str) -> DeviceSpec {
     import(&folder.join(main), &ImportOptions::default()).unwrap_or_else(|error| panic!("{error}")).device
 }
 
-/// Cuts a file at every `step`th byte, imports `main` each time, and tells how often the whole drive came out.
+/// Truncates a file at every `step`th byte and imports `main` each time. Returns how often the import gave the whole
+/// drive.
 fn cut(folder: &Path, main: &str, file: &Path, step: usize) -> usize {
     let whole = whole(folder, main);
     let content = std::fs::read(file).expect("readable");
@@ -57,7 +58,7 @@ fn cut(folder: &Path, main: &str, file: &Path, step: usize) -> usize {
     let runs = cuts.par_chunks(cuts.len().div_ceil(8)).map(|cuts| {
         let copy = tempfile::tempdir().expect("a folder");
         for other in files_of(folder) {
-            // Files that can be written again, whatever those copied allow.
+            // Copies the content only, because the originals may be read-only.
             std::fs::write(
                 copy.path().join(other.file_name().expect("a file")),
                 std::fs::read(&other).expect("readable"),
@@ -87,7 +88,7 @@ fn truncated_drive_files_give_the_whole_drive_or_an_error() {
 fn truncated_systems_give_the_whole_drive_or_an_error() {
     for drive in DRIVES {
         let Some(folder) = reference(&format!("drives/{drive}")) else { return };
-        // Behind the topology nothing has to do with the drive; not every cut, as each of those is a whole import.
+        // Nothing after the topology affects the drive. Not every byte, because each truncation takes a whole import.
         let step = size(37, 13);
         let file = folder.join(format!("{drive}.parv"));
         let accepted = cut(&folder, &format!("{drive}.parv"), &file, step);

@@ -1,4 +1,4 @@
-//! The six drives: values against those in the files, read here in another way.
+//! The six drives: imported values against those of a second, simple parser.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ fn import(drive: &str) -> Option<(Import, DiskParameters)> {
     Some((import, *disk))
 }
 
-/// Parameters of the drives that change what DiskSim does, and that the model has nothing for.
+/// Parameters of the drives that change DiskSim's behaviour and have no counterpart in the model.
 const LEFT_OUT: [(&str, &str); 1] = [("hp_c2247a", "Low (write) water mark")];
 
 #[test]
@@ -33,7 +33,7 @@ fn lost_parameters_are_listed() {
     }
 }
 
-/// Every `name = value` of a file, without regard to blocks.
+/// Returns every `name = value` of a file, regardless of blocks.
 fn assignments(text: &str) -> Vec<(usize, String, String)> {
     let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.split('#').next().unwrap_or("")));
     let pairs = lines.filter_map(|(number, line)| line.split_once('=').map(|(name, value)| (number, name, value)));
@@ -54,7 +54,7 @@ fn every_drive_parameter_is_carried_over_or_listed() {
             for (line, parameter, value) in assignments(&std::fs::read_to_string(file).expect("readable")) {
                 in_zone = (in_zone || parameter == "Zones") && parameter != "Mechanical Model";
                 let is_block = value.contains('{') || value.starts_with("source") || parameter == "Generators";
-                let is_told = import
+                let is_listed = import
                     .entries
                     .iter()
                     .flat_map(|entry| &entry.from)
@@ -63,7 +63,7 @@ fn every_drive_parameter_is_carried_over_or_listed() {
                         .notes
                         .iter()
                         .any(|note| note.file == name && note.line as usize == line && note.name == parameter);
-                assert!(is_told || is_block || in_zone, "{name}:{line}: {parameter} = {value}");
+                assert!(is_listed || is_block || in_zone, "{name}:{line}: {parameter} = {value}");
             }
         }
     }

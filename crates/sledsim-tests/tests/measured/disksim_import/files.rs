@@ -1,4 +1,4 @@
-//! Small parameter files, written here.
+//! Small parameter files for tests.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use sledsim::fault::Faults;
 use sledsim_disksim::{import, Import, ImportOptions};
 use tempfile::TempDir;
 
-/// Files in a folder of their own.
+/// Files in a temporary folder.
 pub struct Files {
     folder: TempDir,
 }
@@ -23,7 +23,7 @@ impl Files {
         files
     }
 
-    /// A file of that content.
+    /// Creates a file with the given content.
     pub fn of(name: &str, content: &str) -> Self {
         let files = Self { folder: tempfile::tempdir().expect("a folder") };
         files.write(name, content);
@@ -42,7 +42,7 @@ impl Files {
         std::fs::write(self.path(name), content).expect("writable");
     }
 
-    /// Replaces a text, which must be there, in a file.
+    /// Replaces a text, which must exist, in a file.
     pub fn replace(&self, name: &str, from: &str, to: &str) {
         let content = std::fs::read_to_string(self.path(name)).expect("readable");
         assert!(content.contains(from), "{from:?} is not in {name}");
@@ -85,7 +85,7 @@ const QUEUE: &str = "disksim_ioqueue {\n  Scheduling policy = 1,\n  Cylinder map
      Scheduling timeout scheme = 0,\n  Timeout time/weight = 6,\n  Timeout scheduling = 4,\n  \
      Scheduling priority scheme = 0,\n  Priority scheduling = 4\n}";
 
-/// Whole numbers of a drive.
+/// Integer parameters of a drive.
 const FLAGS: [(&str, i32); 36] = [
     ("Hold bus entire read xfer", 0),
     ("Hold bus entire write xfer", 1),

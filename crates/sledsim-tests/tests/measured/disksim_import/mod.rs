@@ -1,4 +1,4 @@
-//! Parameter files of DiskSim: what is carried over, what is listed, and what is refused with its place.
+//! Parameter files of DiskSim: values that are carried over, values that are listed, and errors with their location.
 
 mod as_data;
 mod damage;

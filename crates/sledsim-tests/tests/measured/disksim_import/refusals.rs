@@ -1,4 +1,4 @@
-//! Files that are not as they should be: file, line, what is wrong and what is expected.
+//! Invalid files: errors with file, line, wrong value and expected value.
 
 use super::files::Files;
 
@@ -16,12 +16,12 @@ fn refused(file: &str, from: &str, to: &str, place: &str, words: &[&str]) {
     }
 }
 
-/// One change a line: where it is refused, what becomes what, and the words that the error must hold.
+/// Checks one change per line: location of the error, `from => to`, and words that the error must contain.
 fn refused_each(changes: &str) {
     for change in changes.lines().map(str::trim).filter(|change| !change.is_empty()) {
         let mut parts = change.split(" | ");
         let (place, change) = (parts.next().expect("a place"), parts.next().expect("a change"));
-        let (from, to) = change.split_once(" => ").expect("what becomes what");
+        let (from, to) = change.split_once(" => ").expect("from => to");
         refused(place.split(':').next().expect("a file"), from, to, place, &parts.collect::<Vec<_>>());
     }
 }
@@ -156,7 +156,7 @@ fn other_files_are_rejected() {
     refused(b"instantiate [ x ] as Y", &["instantiate = \"Y\" is not known (known: none)"]);
     refused(b"topology disksim_disk d [", &["the end of the file"]);
     refused(b"Seek distances measured: 1\n1, 1.0\n", &["line 1: ", "a table of seek times"]);
-    // A zip bomb of includes: each file names the next twice.
+    // An include bomb: each file includes the next twice.
     let files = Files::of("x.parv", "source 0\nsource 0\n");
     (0..12).for_each(|i| files.write(&i.to_string(), format!("source {}\nsource {}\n", i + 1, i + 1)));
     files.write("12", "# the end\n");

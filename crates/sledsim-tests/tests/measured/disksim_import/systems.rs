@@ -1,4 +1,4 @@
-//! Systems that have more than a drive, and drives with odd values, as DiskSim's own examples have them.
+//! Systems with more than a drive, and drives with unusual values, as in DiskSim's own examples.
 
 use sledsim::scenario::DeviceSpec;
 use sledsim_disksim::Note;

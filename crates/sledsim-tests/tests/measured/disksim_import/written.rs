@@ -128,7 +128,7 @@ fn imported_scenario_runs() {
         workload.arrival,
         ArrivalSpec::Closed(closed::Spec { outstanding: 1, think_ms: Distribution::Fixed { value: 0.0 } })
     );
-    // 2 surfaces of 50 cylinders of 60 and of 40 sectors, less what spares and slips take.
+    // 2 surfaces of 50 cylinders of 60 and of 40 sectors, minus spares and slips.
     assert!((0.4..0.6).contains(&workload.range.end_fraction) && workload.read_fraction == 0.66);
     let output = run(&scenario, Vec::new(), false, &mut |_| true).expect("it runs");
     assert_eq!(output.report.requests.completed, 300);
@@ -151,7 +151,7 @@ fn generators_become_one_workload() {
     files.write("drive.parv", three("0.3", "0.0, 5.0"));
     let import = files.scenario("drive.parv").expect("a scenario");
     assert!(import.notes.iter().any(|note| note.decides && note.name == "Probability of time-critical request"));
-    // Some requests wait for others, which can't be carried over: a run has to accept that.
+    // Some requests depend on others, which can't be carried over; the scenario must accept that.
     let text = import.scenario_toml().expect("asked for");
     let refused =
         resolve(&text, Notation::Toml, "test", &[], &Catalog::default(), Path::new("")).expect_err("not accepted");

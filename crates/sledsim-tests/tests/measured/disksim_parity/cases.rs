@@ -8,8 +8,8 @@ use sledsim_testing::reference;
 
 use crate::recorded::{loaded, number, repeated, share_within, Row};
 
-/// DiskSim's figures on our terms: the idle energy of every spell that ended in a spin-down, which DiskSim forgets, is
-/// added to the idle energy and to the total. In ms and J.
+/// DiskSim's figures, in ms and J. DiskSim omits the idle energy before each spin-down, so it is added to the idle
+/// energy and to the total.
 #[derive(Clone, Copy, Debug)]
 pub struct Figures {
     pub response_ms: f64,
@@ -42,22 +42,23 @@ pub struct Case {
 }
 
 impl Case {
-    /// First come, first served, with so little load that requests hardly meet.
+    /// FCFS with so little load that requests rarely wait.
     pub fn light_load(&self) -> bool {
         self.scheduler == "fcfs" && self.iat_ms >= 10.0
     }
 
-    /// Beyond a mean of 10 ms a run measures how long the device was overloaded, not how fast it is.
+    /// Above a mean response of 10 ms, a run measures how long the device was overloaded, not how fast it is.
     pub fn saturated(&self) -> bool {
         self.disksim.response_ms > 10.0
     }
 
-    /// Key of runs that differ only in their scheduler.
+    /// Key common to runs that differ only in their scheduler.
     pub fn group(&self) -> String {
         format!("{} {} {} {} {}", self.device, self.spring, self.workload, self.iat_ms, self.over)
     }
 
-    /// Deviation of one of our figures from DiskSim's, percent, beyond the rounding of DiskSim's to six decimals.
+    /// Returns the deviation of a figure of Sledsim from DiskSim's, percent, without the rounding of DiskSim's to six
+    /// decimals.
     pub fn deviation(&self, figure: impl Fn(&Figures) -> f64) -> f64 {
         const ROUNDING: f64 = 0.5e-6;
         let (ours, disksim) = (figure(&self.ours), figure(&self.disksim));
@@ -81,7 +82,7 @@ pub fn cases() -> Option<&'static [Case]> {
     CASES.get_or_init(|| reference("reference/mems/cases.csv").map(|list| loaded(&list, 64, replay))).as_deref()
 }
 
-/// The settings of a case's own.
+/// Returns the settings of a case.
 fn settings(row: &Row) -> Vec<String> {
     let mut settings = vec![
         format!("device={}", row["device"]),

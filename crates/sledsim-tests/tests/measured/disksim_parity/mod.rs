@@ -1,7 +1,7 @@
-//! Every reference run of DiskSim 4.0, repeated with *decomposed* seeks and a sled that holds its place when idle.
+//! Every reference run of DiskSim 4.0, repeated with *decomposed* seeks and a sled that holds its position when idle.
 //!
-//! `cargo test --test measured disksim_parity -- --nocapture` prints every deviation. What is compared and why the bounds are
-//! what they are stands in docs/reference/validation.md; the tables there are compared with what is computed here.
+//! `cargo test --test measured disksim_parity -- --nocapture` prints every deviation. docs/reference/validation.md
+//! explains the comparison and its bounds; these tests check the tables of that page.
 
 mod cases;
 mod reversals;
@@ -18,7 +18,7 @@ const LOADED_IAT_MS: f64 = 1.6;
 /// One of a case's figures.
 type Figure = fn(&Figures) -> f64;
 
-/// The case that deviates most, and by how many percent.
+/// Returns the case with the largest deviation, and the deviation in percent.
 fn largest<'a>(cases: impl Iterator<Item = &'a Case>, figure: Figure) -> (String, f64) {
     cases
         .map(|case| (case.id.clone(), case.deviation(figure)))
@@ -128,8 +128,8 @@ fn x_seek_means_are_within_1_percent() {
 
 #[test]
 fn y_seek_means_under_load_are_within_1_5_percent() {
-    // Where DiskSim's idle sled stands is arbitrary and decides part of the Y seeks even here, above all with SDF, which
-    // goes by that place: 1.5 % instead of the 1 % of the other seeks.
+    // The position of DiskSim's idle sled is arbitrary and affects some Y seeks even under load, above all with SDF,
+    // which depends on that position: 1.5 % instead of the 1 % of other seeks.
     let loaded = cases_or_skip!().iter().filter(|case| case.iat_ms <= LOADED_IAT_MS);
     assert_within(loaded, |f| f.seek_y_ms, 1.5, "mean Y seek");
 }
@@ -145,7 +145,8 @@ fn energies_below_saturation_are_within_2_percent() {
     assert_within(held(), |f| f.total_j, 2.0, "total energy");
 }
 
-/// The cases in which the sled stops when it is idle: every energy is put to the test. One that stops at once is never idle.
+/// Cases in which the sled stops when idle, for which all energies are compared. A sled that stops at once has no idle
+/// energy.
 #[test]
 fn spin_down_energies_are_within_2_percent() {
     let cases = cases_or_skip!();

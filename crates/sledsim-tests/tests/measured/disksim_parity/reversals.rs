@@ -1,11 +1,11 @@
-//! The *decomposed* model against the least time physics allows, over the seeks between rows of DiskSim's devices.
+//! The *decomposed* model against the minimum physical time, for seeks between rows of DiskSim's devices.
 
 use sledsim::devices::mems::motion::{turnaround_s, y_seek, Axis, SeekModel};
 use sledsim::devices::mems::{MemsDevice, MemsParameters};
 use sledsim::scenario::DeviceSpec;
 use sledsim_testing::scenario_runs;
 
-/// How often and by how much some model is faster than *time-optimal*.
+/// How often and by how much a model is faster than *time-optimal*.
 #[derive(Default)]
 struct Shortfall {
     seeks: u32,
@@ -17,7 +17,7 @@ struct Shortfall {
 impl Shortfall {
     fn record(&mut self, model_s: f64, optimal_s: f64) {
         self.seeks += 1;
-        // Rounding of sums of a few times.
+        // The rounding of sums of a few times.
         if model_s < optimal_s * (1.0 - 1e-12) {
             self.shorter += 1;
             self.sum_us += (optimal_s - model_s) * 1e6;
@@ -49,10 +49,10 @@ fn parameters(name: &str) -> MemsParameters {
     }
 }
 
-/// A place along Y (metres from the centre) and a direction (+1 or -1).
+/// A position along Y (metres from the centre) and a direction (+1 or -1).
 type Gate = (f64, f64);
 
-/// Where passes begin, and where they end.
+/// Returns the positions at which passes begin and end.
 fn gates(parameters: &MemsParameters) -> (Vec<Gate>, Vec<Gate>) {
     let device = MemsDevice::new(parameters).expect("a catalogue device");
     let geometry = device.geometry();

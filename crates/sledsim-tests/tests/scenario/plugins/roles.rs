@@ -15,10 +15,10 @@ fn an_invalid_victim_ends_the_run() {
         (json!({"decisions": 20, "slot": 16}), "chose slot 16 of 16, which has no key"),
         (json!({"decisions": 0, "slot": 3}), "chose slot 3 of 16, which can't be evicted, a second time"),
     ] {
-        // Dirty lines can't be evicted, so the policy is asked again.
+        // Dirty lines can't be evicted, so the policy picks again.
         let case = Case { read_fraction: 0.1, ..Case::of(Role::Replacement, plugin(parameters)) };
-        let told = case.failure().to_string();
-        assert!(told.contains(says) && told.contains(" s, with line "), "{told}");
+        let message = case.failure().to_string();
+        assert!(message.contains(says) && message.contains(" s, with line "), "{message}");
     }
 }
 
@@ -43,8 +43,8 @@ fn a_mechanism_fails_in_positioning_and_in_service() {
     ] {
         let mut case = Case::of(Role::Mechanism, plugin(parameters));
         case.system["scheduler"] = scheduler.into();
-        let told = case.failure().to_string();
-        assert!(told.contains(says) && told.contains(" LBN "), "{told}");
+        let message = case.failure().to_string();
+        assert!(message.contains(says) && message.contains(" LBN "), "{message}");
     }
 }
 

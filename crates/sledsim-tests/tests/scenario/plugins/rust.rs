@@ -13,11 +13,11 @@ use sledsim::scenario::{self, Keep, Notation, Resolved, Scenario};
 use sledsim::time::Time;
 use sledsim_testing::scenarios::{catalog, poisson};
 
-/// Takes the request of a row, or the last.
+/// Picks the request in a given row of the queue, or the last one.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Row {
-    /// Which one.
+    /// The row.
     #[serde(default)]
     #[schemars(range(max = 100))]
     row: usize,

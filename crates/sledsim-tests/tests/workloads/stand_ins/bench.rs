@@ -1,4 +1,4 @@
-//! A stand-in with seed 1 on devices, and on the disks that share its address space.
+//! Runs of a stand-in with seed 1 on a device, or on several disks that share its address space.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use sledsim::workloads::WorkloadSpec;
 use sledsim::workloads::{Mix, RangeSpec, Workload};
 use sledsim_testing::scenarios;
 
-/// A request, when the host had everything, and how long the mechanism positioned for it.
+/// A request, its completion time, and its positioning time.
 pub struct Served {
     pub request: Request,
     pub end: Time,
@@ -22,16 +22,16 @@ pub struct Served {
 }
 
 impl Served {
-    /// Time from arrival to completion, ms.
+    /// Returns the time from arrival to completion, ms.
     pub fn response_ms(&self) -> f64 {
         (self.end.ns() - self.request.arrival.ns()) as f64 * 1e-6
     }
 }
 
-/// What a disk served, in the order of arrival.
+/// Requests served by a disk, in order of arrival.
 pub type Log = Vec<Served>;
 
-/// A stand-in and its file; runs are kept.
+/// A stand-in and its file; runs are cached.
 pub struct Bench {
     pub name: String,
     pub file: toml::Table,
@@ -43,12 +43,12 @@ impl Bench {
         Self { name, file, logs: RefCell::default() }
     }
 
-    /// The device on which the file says that statistics are measured.
+    /// Returns the device for which the file gives statistics.
     pub fn device(&self) -> Value {
         json!(self.file["measured_on"].as_str().expect("a device"))
     }
 
-    /// What each disk served, all of them being `device`.
+    /// Returns the requests served by each disk if all disks are `device`.
     pub fn logs(&self, device: &Value) -> Rc<Vec<Log>> {
         let known = self.logs.borrow().get(&device.to_string()).cloned();
         known.unwrap_or_else(|| {
@@ -61,26 +61,26 @@ impl Bench {
         })
     }
 
-    /// The stand-in on a device.
+    /// Returns the scenario of the stand-in on a device.
     pub fn scenario(&self, device: &Value) -> Scenario {
         let scenario = scenarios::resolved(&json!({"workload": self.name, "system": {"device": device}}));
         assert_eq!(scenario.workload.stand_in(), Some(self.name.as_str()));
         scenario
     }
 
-    /// Blocks of the device of the file.
+    /// Returns the number of blocks of the device of the file.
     pub fn capacity_blocks(&self) -> u64 {
         capacity_blocks(&self.scenario(&self.device()))
     }
 
-    /// Mean response on the device of the file, each seed having as many requests, ms.
+    /// Returns the mean response over seeds on the device of the file, ms.
     pub fn mean_response_over_seeds_ms(&self, seeds: RangeInclusive<u64>) -> f64 {
         let of_seed = |seed| mean_response_ms(&served(&Scenario { seed, ..self.scenario(&self.device()) }));
         let responses_ms: Vec<f64> = seeds.map(of_seed).collect();
         responses_ms.iter().sum::<f64>() / responses_ms.len() as f64
     }
 
-    /// Mean response without the last of the streams, on the device of the file, ms.
+    /// Returns the mean response without the last stream on the device of the file, ms.
     pub fn response_without_last_ms(&self) -> f64 {
         let mut scenario = self.scenario(&self.device());
         let all = requests_of(&scenario);
@@ -92,7 +92,7 @@ impl Bench {
         mean_response_ms(&served(&scenario))
     }
 
-    /// Mean response of the last of the streams alone, over the first `part` of a device, ms.
+    /// Returns the mean response of the last stream alone on the first `part` of a device, ms.
     pub fn response_of_last_ms(&self, device: &str, part: f64) -> f64 {
         let mut scenario = self.scenario(&json!(device));
         let all = requests_of(&scenario);
@@ -103,7 +103,7 @@ impl Bench {
         mean_response_ms(&served(&scenario))
     }
 
-    /// Share of the requests that come from the last stream.
+    /// Returns the share of requests of the last stream.
     pub fn share_of_last(&self) -> f64 {
         let logs = self.logs(&self.device());
         let last = logs.iter().flatten().map(|served| served.request.origin).max().expect("requests");
@@ -121,12 +121,12 @@ fn requests_of(scenario: &Scenario) -> u64 {
     scenario.run.requests.expect("a stand-in has a number of requests")
 }
 
-/// Mean time from arrival to completion, ms.
+/// Returns the mean time from arrival to completion, ms.
 pub fn mean_response_ms(log: &Log) -> f64 {
     log.iter().map(Served::response_ms).sum::<f64>() / log.len() as f64
 }
 
-/// What the device of a scenario serves.
+/// Returns the requests served by the device of a scenario.
 fn served(scenario: &Scenario) -> Log {
     let output = scenario::run(scenario, Vec::new(), true, &mut |_| true).expect("the stand-in fits the device");
     assert_eq!(output.report.stand_in.as_deref(), scenario.workload.stand_in());
@@ -143,7 +143,8 @@ fn served(scenario: &Scenario) -> Log {
     log
 }
 
-/// What each of `disks` disks like the one of `scenario` serves, each having an equal part of the address space.
+/// Returns the requests served by each of `disks` disks like that of `scenario`, which divide the address space
+/// equally.
 fn served_by_each(name: &str, scenario: &Scenario, disks: u64) -> Vec<Log> {
     let WorkloadSpec::Mix(spec) = &scenario.workload else { panic!("{name} has no streams") };
     let capacity = capacity_blocks(scenario);
@@ -152,7 +153,7 @@ fn served_by_each(name: &str, scenario: &Scenario, disks: u64) -> Vec<Log> {
     let mut parts: Vec<Vec<Request>> = vec![Vec::new(); disks as usize];
     for _ in 0..requests_of(scenario) {
         let request = mix.take();
-        // A request that reaches into the next disk ends with this one.
+        // A request across the end of a disk is truncated.
         let lbn = (request.lbn % capacity).min(capacity - u64::from(request.blocks));
         parts[(request.lbn / capacity) as usize].push(Request { lbn, ..request });
     }
@@ -165,7 +166,7 @@ fn served_by_each(name: &str, scenario: &Scenario, disks: u64) -> Vec<Log> {
         let document = json!({"workload": workload, "system": scenario.system});
         let log = served(&scenarios::resolved(&document));
         assert_eq!(log.len(), requests.len());
-        // What the format has no room for comes back from the requests.
+        // Restores the fields that the format does not have.
         requests.into_iter().zip(log).map(|(request, served)| Served { request, ..served }).collect()
     };
     let logs = parts.into_iter().enumerate().map(replayed).collect();
@@ -173,7 +174,7 @@ fn served_by_each(name: &str, scenario: &Scenario, disks: u64) -> Vec<Log> {
     logs
 }
 
-/// Requests in DiskSim's text format: time in ms, device, block, blocks, 1 for a read.
+/// Returns requests in DiskSim's text format: time in ms, device, block, blocks, 1 for a read.
 fn disksim_text(requests: &[Request]) -> String {
     requests.iter().fold(String::new(), |mut text, request| {
         let ns = request.arrival.ns();

@@ -1,6 +1,6 @@
-//! Stand-ins of the catalogue: they reach the published statistics that their files say they were matched to.
+//! Stand-ins of the catalogue have the published statistics listed in their files.
 //!
-//! `cargo test --test workloads stand_ins -- --nocapture` prints what each reaches.
+//! `cargo test --test workloads stand_ins -- --nocapture` prints the statistics of each.
 
 mod bench;
 mod statistics;
@@ -19,10 +19,10 @@ use toml::Value;
 use bench::Bench;
 use statistics::{arrival_statistics, statistic};
 
-/// What a matched statistic may miss its published figure by: sampling error, and figures given to one or two digits.
+/// Relative tolerance of matched statistics: sampling error, and published figures of one or two digits.
 const TOLERANCE: f64 = 0.10;
 
-/// Names and files of the stand-ins.
+/// Returns names and files of the stand-ins.
 fn stand_ins() -> Vec<(String, toml::Table)> {
     let folder = scenarios::catalog_folder().join("workloads");
     let files = std::fs::read_dir(&folder).expect("the catalogue has workloads");
@@ -43,7 +43,7 @@ fn number(value: &Value) -> f64 {
     value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64)).expect("a number")
 }
 
-/// Whether a figure is what was published, one figure or a range.
+/// Returns true if a figure agrees with the published figure or range.
 fn agrees(ours: f64, published: &Value) -> bool {
     match published.as_array() {
         Some(range) => (number(&range[0])..=number(&range[1])).contains(&ours),
@@ -52,7 +52,7 @@ fn agrees(ours: f64, published: &Value) -> bool {
 }
 
 #[test]
-fn stand_ins_reach_what_their_files_say() {
+fn stand_ins_have_the_statistics_of_their_files() {
     let mut wrong = Vec::new();
     for (name, file) in stand_ins() {
         let bench = Bench::new(name.clone(), file);
@@ -75,7 +75,7 @@ fn stand_ins_reach_what_their_files_say() {
 }
 
 #[test]
-fn hplajw_has_the_burstiness_that_is_ascribed_to_it() {
+fn hplajw_has_its_published_burstiness() {
     let Some(path) = reference("traces/hplajw-1992-1week.srt") else { return };
     let mut reader = TraceReader::open(&path, &TraceOptions::default()).expect("a trace");
     let mut arrivals_s = Vec::new();
@@ -84,12 +84,12 @@ fn hplajw_has_the_burstiness_that_is_ascribed_to_it() {
     }
     let found = arrival_statistics(&arrivals_s);
     println!("hplajw: {found:.1?}");
-    // Printed to two to four digits; where the windows begin moves an index by a few per cent.
-    check_ascribed("hplajw1992", 0.05, &found, &["hottest"]);
+    // Published with two to four digits; the start of the windows changes an index by a few per cent.
+    check_published("hplajw1992", 0.05, &found, &["hottest"]);
 }
 
 #[test]
-fn the_sample_of_tpcc_has_the_shape_that_is_ascribed_to_it() {
+fn the_tpcc_sample_has_its_published_statistics() {
     let Some(path) = reference("traces/tpcc-7k.mqsim.trace") else { return };
     let mut reader = TraceReader::open(&path, &TraceOptions::default()).expect("a trace");
     let (mut arrivals_s, mut ends) = (Vec::new(), BTreeMap::new());
@@ -105,12 +105,12 @@ fn the_sample_of_tpcc_has_the_shape_that_is_ascribed_to_it() {
     let mut found = BTreeMap::from([("interarrival-cv", arrival_statistics(&arrivals_s)["interarrival-cv"])]);
     found.extend([("size-8k", of_8k / count), ("sample-reads", reads / count), ("sequential", sequential / count)]);
     println!("sample of TPC-C: {found:.4?}");
-    // Printed to two or three digits.
-    check_ascribed("tavakkol2018", 0.005, &found, &[]);
+    // Published with two or three digits.
+    check_published("tavakkol2018", 0.005, &found, &[]);
 }
 
-/// Checks what the files ascribe to a trace, `but` for what is not measured here; everything found is ascribed somewhere.
-fn check_ascribed(source: &str, tolerance: f64, found: &BTreeMap<&str, f64>, but: &[&str]) {
+/// Checks the statistics with the given source except those in `but`. Asserts that every measured statistic is used.
+fn check_published(source: &str, tolerance: f64, found: &BTreeMap<&str, f64>, but: &[&str]) {
     let mut unused: BTreeSet<&str> = found.keys().copied().collect();
     for (name, file) in stand_ins() {
         for entry in file["statistics"].as_array().expect("a list of statistics") {
@@ -127,7 +127,7 @@ fn check_ascribed(source: &str, tolerance: f64, found: &BTreeMap<&str, f64>, but
 }
 
 #[test]
-fn a_stand_in_is_named_and_may_be_changed() {
+fn a_stand_in_is_selected_by_name_and_can_be_modified() {
     let spec_of = |workload: serde_json::Value| {
         let scenario = scenarios::resolved(&json!({"workload": workload, "system": {"device": "g2"}}));
         let WorkloadSpec::Synthetic(spec) = scenario.workload.clone() else { panic!("a generator") };
@@ -140,13 +140,13 @@ fn a_stand_in_is_named_and_may_be_changed() {
     assert_eq!(changed.time_scale, 0.1);
     assert_eq!(changed.continuation.map(|shares| (shares.reads, shares.writes)), Some((0.5, 0.1)));
     assert_eq!(SyntheticSpec { time_scale: 1.0, continuation: plain.continuation, ..changed }, plain);
-    // With every key explicit it is the same again; what was taken away stays away.
+    // The resolved scenario gives the same scenario; a key set to null stays absent.
     let explicit = serde_json::to_value(&scenario).expect("plain data");
     assert_eq!(scenarios::resolved(&explicit), scenario);
     let (without, scenario) = spec_of(json!({"name": "snake-like", "metadata": null}));
     assert_eq!(without.metadata, None);
     assert_eq!(scenarios::resolved(&serde_json::to_value(&scenario).expect("plain data")), scenario);
-    // A run that says when it ends is not told otherwise.
+    // A run with its own limit does not get that of the stand-in.
     let document = json!({"workload": "snake-like", "system": {"device": "g2"}, "run": {"time_s": 10}});
     assert_eq!(scenarios::resolved(&document).run.requests, None);
     let generated = json!({"workload": {"arrival": {"kind": "poisson", "rate_per_s": 1}}, "system": {"device": "g2"}});

@@ -1,4 +1,4 @@
-//! The statistics that the files of stand-ins name.
+//! Statistics in the files of stand-ins.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,11 +7,11 @@ use sledsim::request::{Flags, Op, Request};
 
 use super::bench::{mean_response_ms, Bench, Log, Served};
 
-/// Bytes of a block of all devices here.
+/// Block size of all devices, bytes.
 const BLOCK_BYTES: f64 = 512.0;
-/// Blocks of 8 KB.
+/// Blocks of a page of 8 KB.
 const PAGE_BLOCKS: u64 = 16;
-/// The cache of hong2006: 256 MB in segments of 8 KB.
+/// Pages of the cache in hong2006: 256 MB in segments of 8 KB.
 const CACHE_PAGES: usize = 32_768;
 /// The part of the Überdisk that schlosser2004 uses: 3.46 of 41.6 GB.
 const UBERDISK_PART: f64 = 3.46 / 41.6;
@@ -39,7 +39,7 @@ fn mean_over(bench: &Bench, device: &serde_json::Value) -> f64 {
     logs.iter().map(|log| mean_response_ms(log) * log.len() as f64).sum::<f64>() / count as f64
 }
 
-/// Statistics of what disks served.
+/// Returns the statistics of served requests by disk.
 fn of_logs(logs: &[Log], id: &str) -> Option<f64> {
     let all = || logs.iter().flatten();
     let requests = || all().map(|served| &served.request);
@@ -95,14 +95,15 @@ fn last_end_s(log: &Log) -> f64 {
     log.iter().map(|served| served.end.seconds()).fold(0.0, f64::max)
 }
 
-/// Arrivals at all disks, in order.
+/// Returns the arrival times at all disks in order.
 fn arrivals_s(logs: &[Log]) -> Vec<f64> {
     let mut arrivals_s: Vec<f64> = logs.iter().flatten().map(|served| served.request.arrival.seconds()).collect();
     arrivals_s.sort_by(f64::total_cmp);
     arrivals_s
 }
 
-/// Share of all requests that begin where the one before them on their disk ends, the operations of both being `of` a kind.
+/// Returns the share of requests that start where the previous request on their disk ends, if `of` accepts both
+/// operations.
 fn going_on(logs: &[Log], of: impl Fn(Op, Op) -> bool) -> f64 {
     let goes_on = |pair: &[Served]| {
         let (before, after) = (&pair[0].request, &pair[1].request);
@@ -112,14 +113,14 @@ fn going_on(logs: &[Log], of: impl Fn(Op, Op) -> bool) -> f64 {
     found as f64 / logs.iter().map(Vec::len).sum::<usize>() as f64
 }
 
-/// Standard deviation over mean.
+/// Returns the coefficient of variation.
 fn variation(values: &[f64]) -> f64 {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / values.len() as f64;
     variance.sqrt() / mean
 }
 
-/// Variance over mean of the numbers of arrivals in successive windows.
+/// Returns the index of dispersion: variance over mean of the numbers of arrivals in successive windows.
 fn dispersion(arrivals_s: &[f64], window_s: f64) -> f64 {
     let windows = (arrivals_s.last().expect("arrivals") / window_s) as usize + 1;
     let mut counts = vec![0.0; windows];
@@ -128,7 +129,7 @@ fn dispersion(arrivals_s: &[f64], window_s: f64) -> f64 {
     counts.iter().map(|count| (count - mean).powi(2)).sum::<f64>() / windows as f64 / mean
 }
 
-/// What the arrivals of any workload are like.
+/// Returns the arrival statistics of any workload.
 pub fn arrival_statistics(arrivals_s: &[f64]) -> BTreeMap<&'static str, f64> {
     let gaps_s: Vec<f64> = arrivals_s.windows(2).map(|pair| pair[1] - pair[0]).collect();
     BTreeMap::from([
@@ -140,7 +141,7 @@ pub fn arrival_statistics(arrivals_s: &[f64]) -> BTreeMap<&'static str, f64> {
     ])
 }
 
-/// Statistics of the queues that requests find.
+/// Returns statistics of the queues at arrivals.
 fn queue_statistic(logs: &[Log], id: &str) -> Option<f64> {
     let of = match id {
         "queue-reads" => Some(Op::Read),
@@ -158,10 +159,10 @@ fn queue_statistic(logs: &[Log], id: &str) -> Option<f64> {
     })
 }
 
-/// Operation of each request, and how many are at the disk when it arrives, itself included.
+/// Returns the operation of each request and the number of requests at the disk at its arrival, including itself.
 fn queues(log: &Log) -> Vec<(Op, usize)> {
     let mut present: VecDeque<u64> = VecDeque::new();
-    // First come, first served: the order of arrival is that of completion.
+    // With FCFS, requests complete in order of arrival.
     let found = log.iter().map(|Served { request, end, .. }| {
         while present.front().is_some_and(|&end_ns| end_ns <= request.arrival.ns()) {
             present.pop_front();
@@ -172,7 +173,7 @@ fn queues(log: &Log) -> Vec<(Op, usize)> {
     found.collect()
 }
 
-/// Share of the accesses that go to the hottest hundredth of the regions of its `zipf` location.
+/// Returns the share of accesses to the hottest 1 % of the regions of its `zipf` location.
 fn hottest(bench: &Bench) -> f64 {
     let regions = bench.file["values"]["location"]["value"]["regions"].as_integer().expect("regions") as usize;
     let logs = bench.logs(&bench.device());
@@ -183,10 +184,10 @@ fn hottest(bench: &Bench) -> f64 {
     f64::from(counts[..regions / 100].iter().sum::<u32>()) / logs[0].len() as f64
 }
 
-/// Of the requests from the second half on: the share whose first page an LRU cache of `CACHE_PAGES` holds, and how many
-/// accesses to the disk are left for each, those to write back what was changed included.
+/// Returns, for the second half of the requests, the hit ratio of their first pages in an LRU cache of `CACHE_PAGES`,
+/// and the disk accesses per request, including write-backs.
 fn cached(log: &Log) -> (f64, f64) {
-    // When each page was last asked for, and whether it was changed.
+    // Time of the last reference of each page, and true if it is dirty.
     let mut held: BTreeMap<u64, (usize, bool)> = BTreeMap::new();
     let mut oldest: BTreeMap<usize, u64> = BTreeMap::new();
     let (mut hits, mut accesses) = (0, 0);
@@ -202,7 +203,7 @@ fn cached(log: &Log) -> (f64, f64) {
             accesses += counts;
             if held.len() > CACHE_PAGES {
                 let (_, evicted) = oldest.pop_first().expect("a full cache");
-                let (_, changed) = held.remove(&evicted).expect("what is old is held");
+                let (_, changed) = held.remove(&evicted).expect("old pages are cached");
                 accesses += counts * usize::from(changed);
             }
         }
@@ -212,8 +213,8 @@ fn cached(log: &Log) -> (f64, f64) {
     (hits as f64 / count, accesses as f64 / count)
 }
 
-/// Accesses to the disk that a log of the last `CACHE_PAGES` writes leaves for each request from the second half on: reads of
-/// what is not in it, and pages that leave it unchanged since.
+/// Returns, for the second half of the requests, the disk accesses per request with a log of the last `CACHE_PAGES`
+/// writes: reads of pages that are not in the log, and pages that leave the log with their newest data.
 fn logged_accesses(log: &Log) -> f64 {
     let mut written: VecDeque<(u64, usize)> = VecDeque::new();
     let mut newest: BTreeMap<u64, usize> = BTreeMap::new();
@@ -251,14 +252,15 @@ mod tests {
     }
 
     #[test]
-    fn caches_and_logs_leave_what_they_cannot_hold() {
+    fn caches_and_logs_leave_known_disk_accesses() {
         let count = CACHE_PAGES as u64;
         let twice = |pages: u64, op: Op| (0..2 * pages).map(move |k| page(k % pages, op)).collect::<Log>();
-        // What fits is found the second time round; a page more, and nothing is.
+        // A cyclic scan that fits in the cache hits from the second round on; with one more page, it never hits.
         assert_eq!(cached(&twice(count, Op::Write)), (1.0, 0.0));
         assert_eq!(cached(&twice(count + 1, Op::Read)), (0.0, 1.0));
         assert_eq!(cached(&twice(count + 1, Op::Write)), (0.0, 2.0));
-        // The log holds as many writes, however few the pages: those written over leave it for nothing.
+        // The log holds `CACHE_PAGES` writes, regardless of the number of pages; overwritten ones leave it without a
+        // disk access.
         assert_eq!(logged_accesses(&twice(count, Op::Write)), 0.0);
         assert_eq!(logged_accesses(&twice(count + 1, Op::Write)), 1.0);
         assert_eq!(logged_accesses(&twice(count, Op::Read)), 1.0);
@@ -267,11 +269,11 @@ mod tests {
     }
 
     #[test]
-    fn variation_and_dispersion_are_those_of_known_arrivals() {
+    fn variation_and_dispersion_of_known_arrivals() {
         assert!((variation(&[1.0, 3.0]) - 0.5).abs() < 1e-15);
-        // Two arrivals in every other second: mean 1, variance 1.
+        // Two arrivals in every second window of 1 s: mean 1, variance 1.
         let arrivals_s: Vec<f64> = (0..1000).flat_map(|k| [2.0 * f64::from(k), 2.0 * f64::from(k) + 0.5]).collect();
-        assert!((dispersion(&arrivals_s, 1.0) - 1.0).abs() < 2e-3, "but for the window at the end");
+        assert!((dispersion(&arrivals_s, 1.0) - 1.0).abs() < 2e-3, "except for the last window");
         assert!(dispersion(&arrivals_s, 2.0).abs() < 1e-12);
     }
 }

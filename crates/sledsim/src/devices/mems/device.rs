@@ -219,8 +219,8 @@ impl MemsDevice {
         SledState::on(self.geometry.centre_cylinder(), YState::Rest)
     }
 
-    /// Returns the first `part_ns` of the idle period after the last service, if a request ends it after `whole_ns`; `None` if it
-    /// goes on.
+    /// Returns the first `part_ns` of the idle period after the last service, if a request ends it after `whole_ns`;
+    /// `None` if the period has not ended.
     #[inline]
     pub(super) fn idle_time(&self, part_ns: u64, whole_ns: Option<u64>) -> IdleTime {
         if self.is_unused() {

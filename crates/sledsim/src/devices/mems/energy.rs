@@ -6,7 +6,7 @@ use crate::request::Op;
 use crate::service::RequestEnergy;
 use crate::time::Time;
 
-/// The idle mode in which the sled stands still.
+/// The idle mode of a stopped sled.
 pub(super) const STOPPED: usize = 1;
 
 /// Power levels of a sled. Its power does not depend on the operation.

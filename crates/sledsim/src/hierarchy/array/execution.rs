@@ -288,8 +288,8 @@ impl RedundantArray {
         }
     }
 
-    /// Counts as lost what cannot be rebuilt of a member below `lost_to`, from the step that has just begun up to the first lock,
-    /// in one step. Returns false if a lock delays the step.
+    /// Counts the blocks of a member below `lost_to`, which cannot be rebuilt, as lost in one step, from the step that
+    /// has just begun up to the first lock. Returns false if a lock delays the step.
     fn skip_lost(&mut self, member: usize, step: BlockRange, lost_to: u64) -> bool {
         let limit = self.rebuild.max_reach(step.to).min(lost_to);
         let free_to = self.locks.free_to(BlockRange::new(step.from, limit));

@@ -1,4 +1,4 @@
-//! The state of an array's members: which have failed, which spares replace them, and what can be read and written.
+//! The state of an array's members: failures, spares in use, and readable and writable blocks.
 
 use super::layout::Layout;
 use crate::hierarchy::common::{BlockRange, BlockSet};
@@ -12,9 +12,9 @@ struct Member {
     spare_column: Option<usize>,
     /// True if it has failed and there was no spare.
     is_lost: bool,
-    /// Everything below this LBN can be read: the whole member, or what has been rebuilt.
+    /// All blocks below this LBN can be read: the whole member, or its rebuilt part.
     readable_to: u64,
-    /// Everything below this LBN is written: what can be read, and what is being rebuilt.
+    /// Writes go to all blocks below this LBN: those that can be read, and those being rebuilt.
     writable_to: u64,
 }
 
@@ -96,8 +96,8 @@ impl Members {
         self.has_range(row, column, range) && !unreadable.touches(range.from, range.to)
     }
 
-    /// Returns the LBN up to which nothing of a member can be rebuilt, from `row` on, which begins with `range`, because too few
-    /// other members are left. `None` if `row` can be rebuilt. Spare units need no rebuild.
+    /// Returns the LBN up to which no block of a member can be rebuilt, from `row` on, which begins with `range`,
+    /// because too few other members are left. `None` if `row` can be rebuilt. Spare units need no rebuild.
     pub(super) fn lost_to(&self, member: usize, row: u64, range: BlockRange) -> Option<u64> {
         let columns = self.layout.columns();
         // Without spare columns every member holds one column of each row. A failed member stays failed further on, too.

@@ -13,7 +13,7 @@ struct RebuildState {
     member: usize,
     /// First LBN of the next step.
     next: u64,
-    /// Everything below this LBN has been rebuilt.
+    /// All blocks below this LBN have been rebuilt.
     done_to: u64,
     began: Time,
 }
@@ -53,7 +53,7 @@ pub(super) struct Rebuild {
 pub(super) enum Step {
     /// Rebuild this range of a member.
     Begin { member: usize, range: BlockRange },
-    /// Set a timer, and ask again then.
+    /// Set a timer for this time, then call again.
     Wait(Time),
     /// Nothing, until a step ends or a member fails.
     Nothing,

@@ -1,7 +1,7 @@
 //! Hit ratios of traces without a device: each request is a series of references to pages.
 //!
 //! Reads and writes count alike, and a missed page is admitted. Flushes reference no page. Pages of different devices are
-//! different pages.
+//! different pages. An object of a trace that lists objects counts as one page, whatever its size.
 
 use std::collections::HashMap;
 
@@ -53,8 +53,8 @@ pub struct HitRatios {
     pub requests: u64,
     /// Bad records skipped, as the options allowed.
     pub skipped: u64,
-    /// Page size, bytes.
-    pub page_bytes: u64,
+    /// Page size, bytes; `None` if the trace lists objects, each of which counts as a page.
+    pub page_bytes: Option<u64>,
     /// References to pages.
     pub references: u64,
     /// Each cache, in the order given.
@@ -126,7 +126,8 @@ struct RestOfRequest {
 /// The references of a trace, in batches.
 struct References<'a> {
     reader: &'a mut TraceReader,
-    page_bytes: u64,
+    /// `None` if the trace lists objects.
+    page_bytes: Option<u64>,
     regions: Regions,
     /// Pages of the last request that have not been returned.
     rest: Option<RestOfRequest>,
@@ -151,13 +152,17 @@ impl References<'_> {
             if op == Op::Flush {
                 continue;
             }
-            let (first, last) = (offset_bytes / self.page_bytes, (offset_bytes + (bytes - 1)) / self.page_bytes);
+            let Some(page_bytes) = self.page_bytes else {
+                self.rest = Some(RestOfRequest { device, first: offset_bytes, last: offset_bytes });
+                continue;
+            };
+            let (first, last) = (offset_bytes / page_bytes, (offset_bytes + (bytes - 1)) / page_bytes);
             if last - first >= PAGES_OF_A_REQUEST.most {
                 let (request, pages, limit) = (self.reader.records(), last - first + 1, PAGES_OF_A_REQUEST.most);
                 let says = format!(
                     ": request {request} of the trace has {pages} pages of this size; at most {limit} are supported: use larger pages"
                 );
-                return Err(Faults::from(Fault::of(Kind::Unsupported, "page_bytes", self.page_bytes).says(says)).into());
+                return Err(Faults::from(Fault::of(Kind::Unsupported, "page_bytes", page_bytes).says(says)).into());
             }
             self.rest = Some(RestOfRequest { device, first, last });
         }
@@ -166,7 +171,8 @@ impl References<'_> {
 
 /// Simulates caches on the rest of a trace in one pass. All caches are empty at first.
 ///
-/// `page_bytes` is at least 1; `None` selects the page size of the trace's format, or else 4096 bytes. `keep_going` is called
+/// `page_bytes` is at least 1; `None` selects the page size of the trace's format, or else 4096 bytes. A trace that lists objects
+/// has no pages and takes none. `keep_going` is called
 /// repeatedly with the number of requests read and the share of the trace read, 0 to 1, if that is known; it returns false to
 /// interrupt.
 ///
@@ -179,10 +185,19 @@ pub fn hit_ratios(
     caches: &[CacheSpec],
     keep_going: &mut dyn FnMut(u64, Option<f64>) -> bool,
 ) -> Result<HitRatios, HitRatioError> {
-    let page_bytes = page_bytes.or(reader.page_bytes().map(u64::from)).unwrap_or(DEFAULT_PAGE_BYTES);
-    if page_bytes == 0 {
+    if page_bytes == Some(0) {
         return Err(Faults::from(Fault::out_of_range("page_bytes", 0, Range::at_least(1.0).whole())).into());
     }
+    let page_bytes = if reader.format().lists_objects() {
+        if let Some(given) = page_bytes {
+            let says =
+                format!(": each object of a trace of format {} counts as one page: leave it out", reader.format());
+            return Err(Faults::from(Fault::conflict("page_bytes", given).says(says)).into());
+        }
+        None
+    } else {
+        Some(page_bytes.or(reader.page_bytes().map(u64::from)).unwrap_or(DEFAULT_PAGE_BYTES))
+    };
     if caches.is_empty() {
         return Err(Faults::from(Fault::missing("caches.0").says(": at least one is needed")).into());
     }

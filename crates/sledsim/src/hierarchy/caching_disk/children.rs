@@ -83,7 +83,7 @@ impl Children {
         self.pass(job, Request { id: 0, arrival, lbn, blocks, op, flags, origin: 0, padding }, data, context);
     }
 
-    /// Sends a request now and with an id of its own. Writes are durable, because another copy is given up once they complete.
+    /// Sends a request now and with a new id. Writes are durable, because another copy is given up once they complete.
     #[inline]
     pub fn pass(&mut self, job: Job, request: Request, data: Payload, context: &mut Context<'_>) {
         let to = if job.is_on_disk() {

@@ -47,7 +47,7 @@ pub(super) enum DestageStep {
     Continues,
     /// It continues, but the slot is free for this fill already.
     FreesSlot(u64),
-    /// All accesses have ended: [`Destager::end`] has to be called.
+    /// All accesses have ended: the caller must call [`Destager::end`].
     Ends,
 }
 

@@ -1,4 +1,4 @@
-//! The properties of a child that its parent is built with.
+//! The properties of a child that its parent needs.
 
 use crate::engine::{ComponentId, System};
 

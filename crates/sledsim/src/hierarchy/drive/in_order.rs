@@ -19,7 +19,7 @@ pub(super) struct InOrderState {
 }
 
 impl InOrderState {
-    /// Serves a request as soon as it is known, on a drive that serves every request alone.
+    /// Serves a request when it is submitted, ahead of its arrival, on a drive that serves every request alone.
     #[inline]
     pub(super) fn serve_directly(
         &mut self,
@@ -30,7 +30,7 @@ impl InOrderState {
         let ready = request.arrival + station.overhead_ns;
         let free = station.window.busy_until().filter(|&free| free >= ready);
         let start = free.unwrap_or(ready);
-        station.settle_idle_beginning(start);
+        station.end_initial_idle(start);
         let completion = Completion::of(*request, station.serve(start, request));
         station.served(start, request, &completion.service);
         if free.is_some() {
@@ -44,7 +44,7 @@ impl InOrderState {
         }
         if let Some(dispatched) = free {
             self.dispatches.push_back(dispatched);
-            station.window.note_queue_length(self.dispatches.len());
+            station.window.update_max_queue(self.dispatches.len());
         }
         completed(&completion);
     }
@@ -90,7 +90,7 @@ impl InOrderState {
             Dispatched::Group => {
                 self.completions.clear();
                 self.completions
-                    .extend(station.together().map(|(&request, &service)| Completion::of(request, service)));
+                    .extend(station.last_group().map(|(&request, &service)| Completion::of(request, service)));
                 // Requests that end together complete in the order in which they joined.
                 self.completions.sort_by_key(|completion| completion.service.end);
                 self.completions.iter().for_each(completed);
@@ -118,7 +118,7 @@ impl InOrderState {
         station.incoming.clear();
         station.window.add_wait(now - ready);
         if station.window.busy_until() == Some(now) {
-            station.window.note_queue_length(1);
+            station.window.update_max_queue(1);
         }
         let completion = Completion::of(request, station.serve(now, &request));
         station.served(now, &request, &completion.service);

@@ -208,7 +208,7 @@ impl Drive {
                     self.under_service.begin(request, service, status, context);
                     free = free.max(service.free);
                 }
-                let freed_by_completion = self.station.together().any(|(_, service)| service.end == free);
+                let freed_by_completion = self.station.last_group().any(|(_, service)| service.end == free);
                 self.occupy(free, freed_by_completion, context);
             }
         }

@@ -21,7 +21,7 @@ pub(super) enum Dispatched {
     None,
     /// One request.
     Single(Request, Service),
-    /// The requests of [`Station::together`].
+    /// The requests of [`Station::last_group`].
     Group,
 }
 
@@ -91,8 +91,8 @@ impl Station {
     }
 
     #[inline]
-    fn note_queue_length(&mut self) {
-        self.window.note_queue_length(self.scheduler.len());
+    fn update_max_queue(&mut self) {
+        self.window.update_max_queue(self.scheduler.len());
     }
 
     /// Serves the next request or requests, if there are any. The mechanism must be idle.
@@ -101,19 +101,19 @@ impl Station {
         self.integrate_queue(now);
         self.take_ready(now);
         if self.window.busy_until() == Some(now) {
-            // All of these waited for the mechanism; a request that finds it idle does not.
-            self.note_queue_length();
+            // The pending requests waited for the mechanism. A request that finds it idle does not count as waiting.
+            self.update_max_queue();
         }
         let decision = self.anticipation.as_mut().map_or(Decision::Pick, |anticipation| anticipation.decide(now));
         let must_wait = matches!(decision, Decision::Wait);
         if must_wait || self.delay.is_some() && self.delays_startup(now) {
-            self.note_queue_length();
+            self.update_max_queue();
             return Dispatched::None;
         }
         // The queue is empty if a service has ended, or no request is ready yet.
         let Some(picked) = self.pick(&decision, now) else { return Dispatched::None };
-        self.note_queue_length();
-        self.settle_idle_beginning(now);
+        self.update_max_queue();
+        self.end_initial_idle(now);
         if self.merging.is_some() && self.serve_together(now, picked) {
             return Dispatched::Group;
         }
@@ -126,8 +126,8 @@ impl Station {
     #[inline]
     fn pick(&mut self, decision: &Decision, now: Time) -> Option<Request> {
         let Decision::Take(request) = decision else { return self.scheduler.pop(now, self.device.as_ref()) };
-        let was_there = self.scheduler.take(request, self.device.as_ref());
-        debug_assert!(was_there, "{request:?} is pending for anticipation, but not in the scheduler");
+        let is_pending = self.scheduler.take(request, self.device.as_ref());
+        debug_assert!(is_pending, "{request:?} is pending for anticipation, but not in the scheduler");
         Some(*request)
     }
 
@@ -144,18 +144,18 @@ impl Station {
         self.delay.as_mut().is_some_and(|delay| delay.must_wait(now, pending, is_stopped))
     }
 
-    /// Must be called at each dispatch: the first one ends the idle period in which the window began.
+    /// Must be called at each dispatch: the first one ends the idle period in which the window started.
     #[inline]
-    pub(super) fn settle_idle_beginning(&mut self, now: Time) {
-        if self.window.began_idle {
-            self.settle_beginning(now);
+    pub(super) fn end_initial_idle(&mut self, now: Time) {
+        if self.window.starts_idle {
+            self.set_ledger_at_start(now);
         }
     }
 
     /// Sets the energy at the start of the window, which is known only at the end of the idle period.
     #[cold]
-    fn settle_beginning(&mut self, now: Time) {
-        self.window.began_idle = false;
+    fn set_ledger_at_start(&mut self, now: Time) {
+        self.window.starts_idle = false;
         let start = self.window.start;
         self.window.ledger_at_start = match self.device.powered() {
             Some(powered) => powered.ledger_before(start, now),
@@ -165,7 +165,7 @@ impl Station {
 
     /// Serves a flush of the device's volatile cache.
     pub(super) fn serve_flush(&mut self, now: Time, request: &Request) -> Service {
-        self.settle_idle_beginning(now);
+        self.end_initial_idle(now);
         let service = self.serve(now, request);
         self.served(now, request, &service);
         service
@@ -212,7 +212,7 @@ impl Station {
             return false;
         }
         let (mut free, mut members) = (now, 0);
-        for (request, service) in self.together() {
+        for (request, service) in self.last_group() {
             self.check(now, request, service);
             free = free.max(service.free);
             members += 1;
@@ -231,7 +231,7 @@ impl Station {
 
     /// The requests that were served together last.
     #[inline]
-    pub(super) fn together(&self) -> impl Iterator<Item = (&Request, &Service)> {
+    pub(super) fn last_group(&self) -> impl Iterator<Item = (&Request, &Service)> {
         self.merging.iter().flat_map(Merging::served)
     }
 
@@ -260,7 +260,7 @@ impl Station {
     /// Removes all requests. The mechanism completes its current access.
     pub(super) fn power_cut(&mut self, now: Time) {
         self.integrate_queue(now);
-        self.note_queue_length();
+        self.update_max_queue();
         while self.scheduler.pop(now, self.device.as_ref()).is_some() {}
         self.incoming.clear();
         self.merging.iter_mut().for_each(Merging::forget);

@@ -17,8 +17,9 @@ pub(super) struct MeasurementWindow {
     /// Requests served together with others, and the number of accesses that served these.
     pub(super) together_requests: u64,
     pub(super) together_accesses: u64,
-    /// True if the window began in an idle period that has not ended: an idle policy with hindsight decides on it later.
-    pub(super) began_idle: bool,
+    /// True if the window started in an idle period that has not ended: a spin-down policy with hindsight decides on it
+    /// at its end.
+    pub(super) starts_idle: bool,
 }
 
 /// Statistics of the queue.
@@ -40,7 +41,7 @@ impl MeasurementWindow {
             queue_max: waiting as u64,
             queue_changed: now,
             // At time 0 the device has used no energy.
-            began_idle: now > Time::ZERO && busy_ns == 0,
+            starts_idle: now > Time::ZERO && busy_ns == 0,
             ..Self::default()
         }
     }
@@ -88,7 +89,7 @@ impl MeasurementWindow {
 
     /// Updates the longest queue.
     #[inline]
-    pub(super) fn note_queue_length(&mut self, waiting: usize) {
+    pub(super) fn update_max_queue(&mut self, waiting: usize) {
         self.queue_max = self.queue_max.max(waiting as u64);
     }
 

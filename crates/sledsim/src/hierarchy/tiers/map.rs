@@ -78,8 +78,8 @@ impl Map {
         self.used.get(&extent).map(|entry| entry.place)
     }
 
-    /// The place that an extent would get at its first use: on the fast or slow child as wanted if that has a clean slot, and in the
-    /// slot of its own number if that is clean.
+    /// The place that an extent would get at its first use: on the fast or slow child as wanted if that has a clean
+    /// slot, and in the slot with the number of the extent if that is clean.
     pub(super) fn first_place(&self, extent: u64, fast: bool) -> Place {
         let wanted = if fast { FAST } else { SLOW };
         let tier = if self.clean_slots[wanted] > 0 { wanted } else { 1 - wanted };

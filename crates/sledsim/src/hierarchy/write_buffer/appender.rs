@@ -175,7 +175,7 @@ impl Appender {
         counts.end_stall(now);
     }
 
-    /// Completes a write, whether it was served or not.
+    /// Completes a write that was served or failed.
     fn complete(&mut self, id: u64, counts: &mut Counts, context: &mut Context<'_>) {
         let now = context.now();
         let Write { split, path, .. } = &self.writes[id];

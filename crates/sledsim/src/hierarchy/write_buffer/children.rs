@@ -40,7 +40,7 @@ impl Children {
         self.pass(job, Request { id: 0, arrival, lbn, blocks, op, flags, origin: 0, padding }, data, context);
     }
 
-    /// Sends a request now and with an id of its own.
+    /// Sends a request now and with a new id.
     pub fn pass(&mut self, job: Job, request: Request, data: Payload, context: &mut Context<'_>) {
         let child = match job {
             Job::Read { pin: None, .. } | Job::CleanWrite { .. } => self.disk.id,

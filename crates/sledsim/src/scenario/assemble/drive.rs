@@ -1,4 +1,4 @@
-//! A drive: one device and its scheduler, with a component for each sled and one above them.
+//! Assembly of a drive: a component for each sled of its device, and one over them if there are several.
 
 use crate::devices::disk::DiskDevice;
 use crate::devices::mems::{ladder as mems_ladder, MemsDevice, MemsParameters, SledLayout};
@@ -15,26 +15,26 @@ use crate::plugin::{Choice, CustomDevice, Factory, PluginSpec, SpinDownAdaptor};
 use crate::power::SpinDownSpec;
 use crate::scenario::specs::scenario::{DeviceSpec, DriveSpec};
 
-/// A drive put together.
+/// An assembled drive.
 pub(super) struct Built {
-    /// Its mechanisms, and what is above them if they are several.
+    /// The components of its mechanisms, and the component over them if there are several.
     pub ids: Vec<ComponentId>,
-    /// Command processing before a request may be scheduled.
+    /// Command processing time before a request may be scheduled, ns.
     pub overhead_ns: u64,
 }
 
-/// A mechanism of each kind that was added to a system, new and without a custom spin-down policy: those of more drives like it are
+/// A new mechanism of each drive specification in a system, without a custom spin-down policy. Further equal drives get
 /// clones, which share its tables.
 #[derive(Default)]
 pub(super) struct Mechanisms<'a> {
-    /// By drive, and number of the sled where they differ.
+    /// By drive, and by index of the sled if sleds differ.
     kinds: Vec<(&'a DriveSpec, u32, Box<dyn Mechanism>)>,
-    /// Of all drives.
+    /// For all drives.
     cylinders: u64,
 }
 
 impl<'a> Mechanisms<'a> {
-    /// A new mechanism of a drive: of its sleds the one of that number, where they differ.
+    /// Returns a new mechanism of a drive. `sled` is the index of the sled if sleds differ.
     fn another(&mut self, drive: &'a DriveSpec, sled: u32) -> Result<Box<dyn Mechanism>, Fault> {
         let differ = matches!(&drive.device, DeviceSpec::Mems(parameters) if parameters.sleds_differ());
         let sled = if differ { sled } else { 0 };
@@ -54,7 +54,7 @@ impl<'a> Mechanisms<'a> {
 /// has not been loaded.
 ///
 /// # Errors
-/// Parameters that contradict each other: says which.
+/// Parameters contradict each other.
 pub(super) fn add<'a>(
     system: &mut System,
     drive: &'a DriveSpec,
@@ -117,7 +117,7 @@ fn has_unloaded(drive: &DriveSpec) -> bool {
     [drive.device.custom(), drive.scheduler.custom(), spin_down].into_iter().flatten().any(|plugin| !plugin.is_loaded())
 }
 
-/// The first sled of a drive, checked; `None` of a mechanism that has not been loaded.
+/// Returns the first sled of a drive after checks; `None` for a custom mechanism that has not been loaded.
 fn first_sled<'a>(
     drive: &'a DriveSpec,
     has_policy: bool,
@@ -126,7 +126,7 @@ fn first_sled<'a>(
     if drive.device.custom().is_some_and(|plugin| !plugin.is_loaded()) {
         return Ok(None);
     }
-    // A policy that does not suit the device is reported besides.
+    // A spin-down policy that does not fit the device is reported separately.
     let device = if has_policy { known.another(drive, 0)? } else { mechanism(drive, None, 0)? };
     let Dimensions { cylinders, capacity_blocks, .. } = device.dimensions();
     check_cylinders(u64::from(cylinders) * u64::from(drive.device.mechanisms()))?;
@@ -152,7 +152,7 @@ fn first_sled<'a>(
     Ok(Some(device))
 }
 
-/// Checks that there are not too many cylinders, before anything is made for each of them.
+/// Checks the number of cylinders before tables are allocated for them.
 fn check_cylinders(cylinders: u64) -> Result<(), Fault> {
     if cylinders <= CYLINDERS.most {
         return Ok(());
@@ -161,10 +161,10 @@ fn check_cylinders(cylinders: u64) -> Result<(), Fault> {
     Err(Fault::at(Kind::Misfit, "device").says(says))
 }
 
-/// Checks that a drive does not state twice which requests it serves together.
+/// Checks that a drive does not have both batches and merging.
 ///
 /// # Errors
-/// It does. Such a drive can be built.
+/// It has both. Such a drive can be built nevertheless.
 pub(super) fn check_merge(drive: &DriveSpec) -> Result<(), Fault> {
     if drive.merge.is_none() || drive.batch_max <= 1 {
         return Ok(());
@@ -184,15 +184,15 @@ pub(super) fn check_merge(drive: &DriveSpec) -> Result<(), Fault> {
 /// Builds one mechanism of a device.
 ///
 /// # Errors
-/// Parameters that contradict each other: says which.
+/// Parameters contradict each other.
 pub fn device(spec: &DeviceSpec) -> Result<Box<dyn Mechanism>, Fault> {
     build(spec, None, 0)
 }
 
-/// Checks that a spin-down policy has idle modes to choose from, and something to save.
+/// Checks that a device with a spin-down policy has idle modes that save power.
 ///
 /// # Errors
-/// It has none: the powers of the device are not known, or a stopped sled takes more than one that moves.
+/// The powers of the device are unknown, or a stopped sled takes more power than a moving one.
 fn check_policy(spec: &DeviceSpec, spin_down: Option<&str>) -> Result<(), Fault> {
     match (spin_down, spec) {
         (Some(policy), _) if !spec.has_powers() => Err(Fault::conflict("spin_down", policy)
@@ -209,10 +209,10 @@ fn check_policy(spec: &DeviceSpec, spin_down: Option<&str>) -> Result<(), Fault>
     }
 }
 
-/// Checks that a device whose start-up is to be delayed ever stops.
+/// Checks that a device with delayed start-up has idle modes.
 ///
 /// # Errors
-/// It does not: the powers of the device are not known.
+/// The powers of the device are unknown.
 fn check_delay(drive: &DriveSpec) -> Result<(), Fault> {
     if drive.delayed_startup.is_some() && !drive.device.has_powers() {
         let never = format!(
@@ -225,15 +225,16 @@ fn check_delay(drive: &DriveSpec) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Builds one mechanism of a device that stops when `spin_down` says; when its own times say without one.
+/// Builds one mechanism of a device with a spin-down policy; without one it uses its own timeouts.
 ///
 /// # Errors
-/// Parameters that contradict each other: says which. A policy for a device that has no idle modes.
+/// Parameters contradict each other, or a device with a policy has no idle modes.
 pub fn device_with(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>) -> Result<Box<dyn Mechanism>, Fault> {
     sled_with(spec, spin_down, 0)
 }
 
-/// Builds one mechanism of a drive's device that stops when `spin_down` says; of sleds that differ, the one of that number.
+/// Builds one mechanism of a drive's device with the drive's spin-down policy. `sled` is the index of the sled if sleds
+/// differ.
 fn mechanism(drive: &DriveSpec, spin_down: Option<&SpinDownSpec>, sled: u32) -> Result<Box<dyn Mechanism>, Fault> {
     let DeviceSpec::Mems(parameters) = &drive.device else {
         let device = sled_with(&drive.device, spin_down, sled)?;
@@ -247,7 +248,7 @@ fn mechanism(drive: &DriveSpec, spin_down: Option<&SpinDownSpec>, sled: u32) -> 
     Ok(Box::new(device))
 }
 
-/// Returns the fault of a drive that is to access less than a block and can't.
+/// Returns the fault of a drive with `subsector` whose device can only access whole blocks.
 fn no_subsectors(drive: &DriveSpec) -> Fault {
     let says = format!(
         ": {} can't access less than a block: leave it out, or take a MEMS device whose data pass in rows, without a code over \
@@ -257,13 +258,13 @@ fn no_subsectors(drive: &DriveSpec) -> Fault {
     Fault::conflict("subsector", true).says(says)
 }
 
-/// The same of a sled of it.
+/// As above, for one sled of the drive.
 fn sled_with(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>, sled: u32) -> Result<Box<dyn Mechanism>, Fault> {
     check_policy(spec, spin_down.map(SpinDownSpec::name))?;
     build(spec, spin_down, sled).map_err(|fault| fault.within("device"))
 }
 
-/// The faults are those of the device's own keys.
+/// Faults have paths of the device's keys.
 fn build(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>, sled: u32) -> Result<Box<dyn Mechanism>, Fault> {
     Ok(match spec {
         DeviceSpec::Mems(parameters) => Box::new(MemsDevice::with_spin_down(parameters, spin_down, sled)?),
@@ -275,7 +276,7 @@ fn build(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>, sled: u32) -> Resu
             Box::new(SimpleDevice::linear(parameters)?.with_spin_down(spin_down))
         }
         DeviceSpec::Custom(parameters) => {
-            // A fault of no single parameter is one of the whole plugin.
+            // A fault without a path concerns the plugin as a whole.
             let with_key = |fault: Fault| match fault.location.path.is_empty() {
                 true => fault.of_key(parameters.plugin.location_key()),
                 false => fault,
@@ -290,7 +291,7 @@ fn build(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>, sled: u32) -> Resu
 /// Puts a custom spin-down policy on a new mechanism of a drive.
 ///
 /// # Errors
-/// It can't be made, or the device has no idle modes.
+/// The policy can't be created, or the device has no idle modes.
 fn with_custom_spin_down(
     drive: &DriveSpec,
     device: Box<dyn Mechanism>,
@@ -301,14 +302,14 @@ fn with_custom_spin_down(
     Ok(Box::new(SpinDownAdaptor::new(device, policy)))
 }
 
-/// That there is no such sled as an entry of `failed_sleds` names.
+/// Returns the fault of an entry of `failed_sleds` that is not a sled of the device.
 fn no_sled(parameters: &MemsParameters, entry: usize) -> Fault {
     let key = Path::from("device").step("failed_sleds").step(entry);
     let says = format!(": the device has {} sleds, from 0 on", parameters.sleds);
     Fault::misfit(key, parameters.failed_sleds[entry]).says(says)
 }
 
-/// The sleds of a device, those that have failed wrapped in a component that fails their requests.
+/// Returns the sleds of a device. Failed sleds are wrapped in a component that fails their requests.
 fn fail_sleds(
     system: &mut System,
     mechanisms: &[ComponentId],
@@ -318,14 +319,14 @@ fn fail_sleds(
     let at_once = FaultSpec { fails_at_s: Some(0.0), ..FaultSpec::default() };
     for (entry, &number) in parameters.failed_sleds.iter().enumerate() {
         let Some(sled) = sleds.get_mut(number as usize) else { return Err(no_sled(parameters, entry)) };
-        // The stream is not used.
+        // Without latent errors, no random numbers are drawn.
         let faulty = Faulty::new(Child::of(system, *sled), &at_once, &mut Stream::new(0, "a sled that has failed"))?;
         *sled = system.add(Box::new(faulty), &[*sled]);
     }
     Ok(sleds)
 }
 
-/// The component that makes one device of several sleds.
+/// Returns the component that combines several sleds into a device.
 fn join_sleds(
     system: &System,
     sleds: &[ComponentId],

@@ -1,4 +1,4 @@
-//! From a scenario to its running parts.
+//! Assembles the running system of a scenario.
 
 mod drive;
 mod workload;
@@ -13,14 +13,14 @@ use crate::hierarchy::{Child, ChildKeys, ComponentSpec, Faulty, MemberFaultSpec}
 use crate::limits::{COMPONENTS, LATENT_ERRORS, PARTS_OF_A_REQUEST};
 use crate::scenario::specs::system::{child_path, SystemKind, SystemSpec, MEMBERS};
 
-/// The key of a scenario that has its system.
+/// The key of the system in a scenario.
 pub(super) const SYSTEM: &str = "system";
 
-/// A system put together, with what the report needs to know of it.
+/// An assembled system, with information for the report.
 #[derive(Clone)]
 pub(super) struct Assembly {
     pub system: System,
-    /// The components of the scenario, each before those below it.
+    /// The components of the scenario, parents first.
     pub components: Vec<AssembledComponent>,
     pub overhead_ns: u64,
     pub capacity_blocks: u64,
@@ -30,38 +30,39 @@ pub(super) struct Assembly {
 /// A component of a scenario in a system.
 #[derive(Clone, Debug)]
 pub(super) struct AssembledComponent {
-    /// Its path: `system.members[2]`, members counted one by one.
+    /// Its path, such as `system.members[2]`; identical members are counted individually.
     pub path: String,
-    /// Index of the component above it.
+    /// Index of its parent.
     pub parent: Option<usize>,
-    /// Its parts in the system, without what is below it: of a drive the mechanisms and what is above them.
+    /// Its own components in the engine's system, without those of its children. A drive has one for each mechanism,
+    /// and one over them.
     pub ids: Vec<ComponentId>,
     /// Its kind.
     pub kind: &'static str,
-    /// Its name in the scenario, or that of a drive's device.
+    /// Its name in the scenario; for a drive without a name, that of its device.
     pub name: Option<String>,
-    /// Of a drive: true if its powers are known.
+    /// True for a drive with known powers.
     pub has_powers: Option<bool>,
-    /// Names of the paths through it, where the scenario gives them.
+    /// Names of the paths through it, if the scenario gives them.
     pub path_names: Vec<String>,
 }
 
 impl AssembledComponent {
-    /// The part by which requests enter it.
+    /// Returns the component that receives its requests.
     pub(super) fn id(&self) -> ComponentId {
         self.ids[self.ids.len() - 1]
     }
 }
 
-/// Builds the system of a scenario in an empty one, with the faults that its seed gives.
+/// Builds the system of a scenario in an empty system. Random faults of members depend on the scenario's seed.
 ///
 /// # Errors
-/// Parameters that do not fit together: names both sides.
+/// Parameters contradict each other; the fault names both.
 pub(super) fn system(empty: System, spec: &SystemSpec, seed: u64) -> Result<Assembly, Faults> {
     loaded(build(empty, spec, &SYSTEM.into(), seed, &mut |_, id, _| id))
 }
 
-/// The assembly that was built; a fault if something in it was not loaded.
+/// Returns the assembly, or a fault if a plugin was not loaded.
 fn loaded(built: Built) -> Result<Assembly, Faults> {
     Faults::none_of(built.found)?;
     built.assembly.ok_or_else(|| {
@@ -72,13 +73,13 @@ fn loaded(built: Built) -> Result<Assembly, Faults> {
 
 /// The result of building a system.
 pub(super) struct Built {
-    /// The system; `None` if something does not fit together, or a custom policy has not been loaded.
+    /// The system; `None` if parameters contradict each other or a custom policy has not been loaded.
     pub assembly: Option<Assembly>,
-    /// Parameters that do not fit together.
+    /// Contradicting parameters.
     pub found: Vec<Fault>,
 }
 
-/// Builds the component at a path of a scenario, and all below it.
+/// Builds the component at a path of a scenario with all its descendants.
 pub(super) fn build(empty: System, spec: &SystemSpec, written: &Path, seed: u64, between: Between<'_>) -> Built {
     let mut builder = Builder {
         seed,
@@ -94,7 +95,7 @@ pub(super) fn build(empty: System, spec: &SystemSpec, written: &Path, seed: u64,
     let root = builder.add(spec, written, SYSTEM, None);
     let Builder { system, components, overhead_ns, found, .. } = builder;
     let assembly = root.map(|root| Assembly {
-        // Command processing that requests overlap in is known only where a drive alone has all of them.
+        // The command processing time of a request is defined only if the system is a single drive.
         overhead_ns: if components.len() == 1 { overhead_ns } else { 0 },
         system,
         components,
@@ -104,19 +105,19 @@ pub(super) fn build(empty: System, spec: &SystemSpec, written: &Path, seed: u64,
     Built { assembly: assembly.filter(|_| found.is_empty()), found }
 }
 
-/// Called for each component with its path before the one above it is added; returns the one that that gets: the component, or
-/// one that has been put over it.
+/// Called for each component, with its path, before its parent is added. Returns the child of the parent: the component
+/// itself, or one placed over it.
 pub type Between<'b> = &'b mut dyn FnMut(&mut System, ComponentId, &str) -> ComponentId;
 
-/// The components of a system, put together without a workload; `seed` gives the faults of its members.
+/// Assembles the components of a system without a workload; `seed` determines the random faults of members.
 ///
 /// # Errors
-/// Parameters that do not fit together: names both sides.
+/// Parameters contradict each other; the fault names both.
 pub fn assemble(spec: &SystemSpec, seed: u64, between: Between<'_>) -> Result<System, Faults> {
     loaded(build(System::default(), spec, &SYSTEM.into(), seed, between)).map(|assembly| assembly.system)
 }
 
-/// A component that has been added, as one above it sees it.
+/// An added component, as needed by its parent.
 struct Below {
     child: Child,
     path: String,
@@ -129,16 +130,16 @@ struct Builder<'a, 'b> {
     components: Vec<AssembledComponent>,
     mechanisms: drive::Mechanisms<'a>,
     overhead_ns: u64,
-    /// Parameters that do not fit together: of members that are built alike, once.
+    /// Parameters that do not fit together: reported once for identical members.
     found: Vec<Fault>,
-    /// True if the system has the most components that it may have.
+    /// True if the limit on the number of components is reached.
     is_full: bool,
-    /// Of all members, on average.
+    /// Mean over all members.
     latent_errors: f64,
 }
 
 impl<'a> Builder<'a, '_> {
-    /// Returns the value of a result, or keeps its faults.
+    /// Returns the value of a result, or records its faults.
     fn kept<T, E: Into<Faults>>(&mut self, made: Result<T, E>, written: &Path) -> Option<T> {
         let faults = match made {
             Ok(made) => return Some(made),
@@ -149,8 +150,8 @@ impl<'a> Builder<'a, '_> {
         None
     }
 
-    /// Adds a component and all below it; `written` is where the scenario has it, `path` where it is with members counted one
-    /// by one. Nothing is added where something is wrong, which is found then.
+    /// Adds a component and all its descendants. `written` is its path in the scenario, `path` that with identical
+    /// members counted individually. A component with a fault is not added, and the fault is recorded.
     fn add(&mut self, spec: &'a SystemSpec, written: &Path, path: &str, parent: Option<usize>) -> Option<Below> {
         if self.is_full {
             return None;
@@ -170,7 +171,7 @@ impl<'a> Builder<'a, '_> {
         let children = self.add_children(spec, written, path, place)?;
         let ids = match &spec.kind {
             SystemKind::Drive(drive) => {
-                // Before anything is made for each of its sleds.
+                // Checked before anything is allocated for each sled.
                 self.check_room(u64::from(drive.device.mechanisms()), written)?;
                 self.kept(drive::check_merge(drive), written);
                 let built = drive::add(&mut self.system, drive, &mut self.mechanisms);
@@ -197,7 +198,7 @@ impl<'a> Builder<'a, '_> {
         Some(Below { child: Child::of(&self.system, id), path: path.to_owned() })
     }
 
-    /// Checks that there is room for so many more components; where there is none, no more are added.
+    /// Checks the limit on the number of components; once it is exceeded, no more are added.
     fn check_room(&mut self, more: u64, written: &Path) -> Option<()> {
         if self.system.components() + more <= COMPONENTS.most {
             return Some(());
@@ -208,7 +209,7 @@ impl<'a> Builder<'a, '_> {
         None
     }
 
-    /// Adds the children of a component in their order, spares last; all of them, so that everything that is wrong is found.
+    /// Adds the children of a component in order, spares last. Continues after a fault, so that all faults are found.
     fn add_children(&mut self, spec: &'a SystemSpec, written: &Path, path: &str, place: usize) -> Option<Vec<Below>> {
         let keys = spec.child_keys();
         let mut children = Vec::new();
@@ -221,7 +222,7 @@ impl<'a> Builder<'a, '_> {
                     ChildKeys::Members => format!("{path}.{MEMBERS}[{}]", children.len()),
                 };
                 let Some(child) = self.add(&child.system, &written, &path, Some(place)) else {
-                    // What is wrong with one is wrong with all that are built like it.
+                    // Identical members have identical faults.
                     is_complete = false;
                     break;
                 };
@@ -231,7 +232,7 @@ impl<'a> Builder<'a, '_> {
         if !is_complete {
             return None;
         }
-        // Without members there are no spares: that there are some is checked where they are put together.
+        // Without members there are no spares; the array itself rejects a list without members.
         for (spare, first) in (0..spec.spares()).filter_map(|spare| Some((spare, spec.children.first()?))) {
             let path = format!("{path}.spares[{spare}]");
             children.push(self.add(&first.system, &child_path(keys, written, 0), &path, Some(place))?);
@@ -242,7 +243,7 @@ impl<'a> Builder<'a, '_> {
         Some(children)
     }
 
-    /// Puts what is to befall members between them and what is above.
+    /// Inserts components for the faults of members between the members and their parent.
     fn add_faults(&mut self, faults: &[MemberFaultSpec], written: &Path, children: &mut [Below]) -> Result<(), Faults> {
         let count = children.len();
         let mut found = Vec::new();
@@ -260,7 +261,7 @@ impl<'a> Builder<'a, '_> {
                 found.push(Fault::misfit(key.step("latent_per_gb"), fault.latent_per_gb).says(says));
                 continue;
             }
-            // A stream for each member, so that the faults of one do not change those of others.
+            // Each member has its own random stream, so that the faults of one do not change those of others.
             let mut stream = Stream::new(self.seed, &format!("faults of {}", below.path));
             let faulty = Faulty::new(Child { id, capacity_blocks, block_bytes }, fault, &mut stream);
             match faulty {
@@ -275,8 +276,8 @@ impl<'a> Builder<'a, '_> {
     }
 }
 
-/// Refuses copies between children that what is below would cut into too many parts: nothing else bounds a request that a
-/// component makes of itself.
+/// Rejects copies between children that would be split into too many parts: internal requests of a component have no
+/// other limit.
 fn check_copies(spec: &dyn ComponentSpec, below: &System) -> Result<(), Fault> {
     let Some((key, bytes)) = spec.largest_copy() else { return Ok(()) };
     let parts = below.parts_of_bytes(bytes);
@@ -290,5 +291,5 @@ fn check_copies(spec: &dyn ComponentSpec, below: &System) -> Result<(), Fault> {
     Err(Fault::misfit(key, bytes).says(says))
 }
 
-/// A completion is as large as it looks: it is copied on its way up.
+/// Completions are copied on the way up, so their size matters.
 const _: () = assert!(std::mem::size_of::<Completion>() <= 256);

@@ -1,4 +1,4 @@
-//! The workload of a scenario, and when its run ends.
+//! The workload of a scenario and the limits of its run.
 
 use super::Assembly;
 use crate::engine::{RunLimits, Workload};
@@ -6,12 +6,12 @@ use crate::fault::Fault;
 use crate::scenario::specs::scenario::Scenario;
 use crate::time::{s_to_ns, Time};
 
-/// Builds the workload of a scenario for a system of that size.
+/// Builds the workload of a scenario for a system of the given size.
 pub(in crate::scenario) fn workload(scenario: &Scenario, assembly: &Assembly) -> Result<Box<dyn Workload>, Fault> {
     scenario.workload.start(scenario.seed, assembly.capacity_blocks, assembly.block_bytes)
 }
 
-/// Limits of a scenario's run.
+/// Returns the limits of a scenario's run.
 pub(in crate::scenario) fn limits(scenario: &Scenario) -> RunLimits {
     RunLimits {
         requests: scenario.run.requests,

@@ -1,4 +1,4 @@
-//! The one text that all equal values have: what tells scenarios apart, wherever they are written down.
+//! Canonical text of values: equal values have equal texts on every platform.
 
 use std::io::{self, Write};
 
@@ -6,13 +6,13 @@ use serde::Serialize;
 use serde_json::ser::Formatter;
 use serde_json::{Serializer, Value};
 
-/// A value as JSON on one line, the keys of tables in order, numbers as Python's `json` writes them: keys of the runs in stores
-/// are hashes of such texts.
+/// Returns a value as JSON on one line, with sorted keys and numbers as written by Python's `json`. Stores of runs use
+/// hashes of these texts as keys.
 #[must_use]
 pub fn canonical(mut value: Value) -> String {
     value.sort_all_objects();
     let mut text = Vec::new();
-    // A value has nothing that could not be written, and memory takes all.
+    // All values can be serialised, and writing to memory does not fail.
     let _ = value.serialize(&mut Serializer::with_formatter(&mut text, Canonical));
     String::from_utf8(text).unwrap_or_default()
 }
@@ -21,7 +21,8 @@ struct Canonical;
 
 impl Formatter for Canonical {
     fn write_f64<W: ?Sized + Write>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
-        // The fewest digits that are this number and no other: the same in every language; where they stand is not.
+        // The shortest digits that identify the number are the same in every language, but the position of the exponent
+        // is not.
         let shortest = format!("{value:e}");
         match shortest.split_once('e').and_then(|(digits, power)| Some((digits, power.parse::<i32>().ok()?))) {
             Some((digits, power)) if !(-4..16).contains(&power) => {

@@ -151,8 +151,8 @@ pub(crate) fn is_file(name: &str) -> bool {
     Notation::of_file(Path::new(name)).is_some()
 }
 
-/// Returns the drawing that the name of a device stands for: one of the catalogue (`drawing:g2`), or a file that holds a drawing instead
-/// of a device.
+/// Returns the drawing that the name of a device refers to: one of the catalogue (`drawing:g2`), or a file with a
+/// drawing.
 pub(in crate::scenario) fn drawing_named<'a>(name: &'a str, base: &Path) -> Option<&'a str> {
     name.strip_prefix(DRAWING_PREFIX).or_else(|| holds_drawing(name, base).then_some(name))
 }

@@ -1,6 +1,6 @@
-//! Checks a document against a JSON Schema, so that every fault has the key, the value and what is allowed.
+//! Checks a document against a JSON Schema, so that every fault has the key, the value and the allowed values.
 //!
-//! The schema comes from the definitions of the parameters: a type, a range, a unit and a default are declared there alone.
+//! The schema comes from the definitions of the parameters: types, ranges, units and defaults are declared only there.
 
 use serde_json::{Map, Number, Value};
 
@@ -8,10 +8,10 @@ use super::node::{Content, Node, Origin};
 use super::quantity;
 use crate::fault::{Collector, Fault, Faults, Kind, Path, Range};
 
-/// Checks `document` against `schema`; quantities with units are converted to numbers on the way.
+/// Checks `document` against `schema`, and converts quantities with units to numbers.
 ///
 /// # Errors
-/// All that is wrong: each with its path, value, and what is allowed.
+/// All faults, each with its path, value, and the allowed values.
 pub fn check(document: &mut Value, schema: &Value) -> Result<(), Faults> {
     let mut node = Node::of_value(document.take(), &Origin::default());
     let mut found = Collector::default();
@@ -23,26 +23,26 @@ pub fn check(document: &mut Value, schema: &Value) -> Result<(), Faults> {
 /// Checks values against parts of a schema.
 pub(in crate::scenario) struct Checker<'a, 'f> {
     definitions: &'a Value,
-    /// A definition whose values are not checked: they are checked one by one.
+    /// A definition whose values are skipped, because they are checked separately.
     apart: Option<&'a str>,
-    /// True if nothing has been wrong so far.
+    /// True if no fault has been found so far.
     is_right: bool,
-    /// Keys of the table at the start whose values are wrong.
+    /// Keys of the outermost table with invalid values.
     wrong_keys: Vec<String>,
     found: &'f mut Collector,
-    /// The path of the table that the trail starts from.
+    /// The path of the outermost table.
     at: Path,
 }
 
 /// The result of checking a table.
 pub(in crate::scenario) struct CheckedKeys {
-    /// True if nothing is wrong with the table or anything in it.
+    /// True if the table and its values are valid.
     pub is_right: bool,
-    /// Its keys whose values are wrong.
+    /// Its keys with invalid values.
     pub wrong: Vec<String>,
 }
 
-/// The way to a value. Paths are made of it only where something is wrong.
+/// The steps to a value. A path is built from them only for a fault.
 enum Trail<'a> {
     Start,
     Key(&'a Trail<'a>, &'a str),
@@ -50,23 +50,23 @@ enum Trail<'a> {
 }
 
 impl<'a, 'f> Checker<'a, 'f> {
-    /// A checker by the definitions of a schema.
+    /// Returns a checker with the definitions of a schema.
     pub(in crate::scenario) fn new(schema: &'a Value, found: &'f mut Collector) -> Self {
         let definitions = schema.get("$defs").unwrap_or(&Value::Null);
         Self { definitions, apart: None, is_right: true, wrong_keys: Vec::new(), found, at: Path::default() }
     }
 
-    /// The same for a value at a path of the document.
+    /// Sets the path of the checked value in the document.
     pub(in crate::scenario) fn at(self, at: Path) -> Self {
         Self { at, ..self }
     }
 
-    /// The same, except for values of the definition with this name.
+    /// Skips values of the definition with this name.
     pub(in crate::scenario) fn except(self, definition: &'a str) -> Self {
         Self { apart: Some(definition), ..self }
     }
 
-    /// Checks a value against a schema. Returns false if something is wrong with it, or it has been rejected before.
+    /// Checks a value against a schema. Returns false if it is invalid or was rejected before.
     pub(in crate::scenario) fn value(mut self, value: &mut Node, schema: &'a Value) -> bool {
         self.check(value, schema, &Trail::Start, "");
         self.is_right
@@ -101,7 +101,7 @@ impl<'a, 'f> Checker<'a, 'f> {
         }
     }
 
-    /// Checks one value; `unit` is the one that an enclosing key's name gives.
+    /// Checks one value; `unit` is that in the name of an enclosing key.
     fn check(&mut self, value: &mut Node, schema: &'a Value, trail: &Trail<'_>, unit: &'a str) {
         if value.is_rejected {
             self.is_right = false;
@@ -156,7 +156,7 @@ impl<'a, 'f> Checker<'a, 'f> {
         self.report(|checker| Fault::wrong_type(checker.path(trail), value.to_value(), expected));
     }
 
-    /// The schema that a reference names; `None` of one whose values are checked apart.
+    /// Returns the schema of a reference; `None` if its values are checked separately.
     fn dereference(&self, schema: &'a Value) -> Option<&'a Value> {
         let reference = schema.get("$ref").and_then(Value::as_str);
         let Some(name) = reference.and_then(|reference| reference.strip_prefix("#/$defs/")) else {
@@ -172,7 +172,7 @@ impl<'a, 'f> Checker<'a, 'f> {
         self.dereference(schema).map(types_of).unwrap_or_default()
     }
 
-    /// A table whose variant the key `tag` names.
+    /// Checks a table whose variant is the value of the key `tag`.
     fn tagged(&mut self, value: &mut Node, options: &'a [Value], tag: &str, trail: &Trail<'_>, unit: &'a str) {
         let names = || options.iter().filter_map(|option| constant(option, tag)).collect::<Vec<&str>>();
         let at_tag = Trail::Key(trail, tag);
@@ -189,7 +189,7 @@ impl<'a, 'f> Checker<'a, 'f> {
         }
     }
 
-    /// One of several words.
+    /// Checks one of several words.
     fn choice(&mut self, value: &Node, words: Vec<&str>, trail: &Trail<'_>) {
         match value.as_text() {
             Some(given) if words.contains(&given) => {}
@@ -286,7 +286,7 @@ impl<'a, 'f> Checker<'a, 'f> {
         }
     }
 
-    /// A quantity that stays the text it is, with its unit.
+    /// Checks a quantity that remains a text with its unit.
     fn quantity(&mut self, value: &Node, schema: &Value, trail: &Trail<'_>, unit: &str) {
         match quantity::parse_with_unit(value.as_text().unwrap_or_default(), unit) {
             Ok(parsed) => {
@@ -302,7 +302,7 @@ impl<'a, 'f> Checker<'a, 'f> {
         }
     }
 
-    /// A number, which a quantity is converted to.
+    /// Checks a number; converts a quantity to a number.
     fn number(&mut self, value: &mut Node, schema: &Value, trail: &Trail<'_>, unit: &str, whole: bool) {
         if let Content::Text(text) = &value.content {
             let parsed = match quantity::parse(text, unit) {
@@ -321,7 +321,7 @@ impl<'a, 'f> Checker<'a, 'f> {
             if number.fract() != 0.0 {
                 return self.wrong(trail, value, kind());
             }
-            // 1e6 is a whole number however it is written.
+            // 1e6 is an integer, too.
             match exact(number, true).filter(|number| !number.is_f64()) {
                 Some(exact) => value.content = Content::Number(exact),
                 None => return self.beyond(value, schema, trail, unit, whole),
@@ -336,7 +336,7 @@ impl<'a, 'f> Checker<'a, 'f> {
         }
     }
 
-    /// A number beyond those that a document holds: the bounds of its key say so, where it has any there.
+    /// Returns the fault of a number outside the range of documents; the bounds of its key are preferred if it has any.
     fn beyond(&mut self, value: &Node, schema: &Value, trail: &Trail<'_>, unit: &str, whole: bool) {
         let range = range_of(schema, unit, whole);
         self.report(|checker| {
@@ -352,7 +352,8 @@ impl<'a, 'f> Checker<'a, 'f> {
     }
 }
 
-/// A number as a document holds it: whole where it is to be and can be told exactly; `None` if it is not finite.
+/// Returns a number as a document value, as an integer if the schema requires one and it is exact; `None` if it is not
+/// finite.
 fn exact(number: f64, whole: bool) -> Option<Number> {
     if whole && number.fract() == 0.0 && number.abs() < 9e15 {
         #[expect(clippy::cast_possible_truncation, reason = "it is whole, and below 2^53")]
@@ -367,12 +368,12 @@ fn tag_of(options: &[Value]) -> Option<&str> {
     properties.iter().find(|(_, property)| property.get("const").is_some()).map(|(name, _)| name.as_str())
 }
 
-/// The value that an option demands of `tag`.
+/// Returns the value of `tag` in an option.
 fn constant<'a>(option: &'a Value, tag: &str) -> Option<&'a str> {
     option.get("properties")?.get(tag)?.get("const")?.as_str()
 }
 
-/// The words an option of a choice stands for: one, or an enumeration of several.
+/// Returns the words of an option: one, or an enumeration.
 fn words_of(option: &Value) -> Vec<&str> {
     match (option.get("const"), option.get("enum").and_then(Value::as_array)) {
         (Some(word), _) => word.as_str().into_iter().collect(),
@@ -402,7 +403,7 @@ fn fits(value: &Node, schema: &Value) -> bool {
     })
 }
 
-/// The name of a schema's type in messages.
+/// Returns the name of a schema's type in messages.
 fn name_of(schema: &Value) -> &'static str {
     match types_of(schema).first().copied().unwrap_or_default() {
         "object" => "a table",
@@ -414,7 +415,7 @@ fn name_of(schema: &Value) -> &'static str {
     }
 }
 
-/// The bounds that a schema sets to a number.
+/// Returns the bounds of a number in a schema.
 fn range_of(schema: &Value, unit: &str, whole: bool) -> Range {
     let bound = |key: &str| schema.get(key).and_then(Value::as_f64);
     let is_word = schema.get("format").is_some_and(|format| format == "uint32");
@@ -428,7 +429,7 @@ fn range_of(schema: &Value, unit: &str, whole: bool) -> Range {
     }
 }
 
-/// The unit that a key's name ends in.
+/// Returns the unit at the end of a key's name.
 pub(in crate::scenario) fn unit_of(key: &str) -> Option<&'static str> {
     if key.contains("_per_") {
         return None;

@@ -1,4 +1,4 @@
-//! Documents that are written: keys with a comment each, the other way round from `document`.
+//! Writes TOML documents with a comment for each key.
 
 use std::fmt::{self, Write as _};
 
@@ -6,31 +6,31 @@ use serde_json::Value;
 
 use crate::fault::printable;
 
-/// Widest line of a list; longer lists have a line for each item.
+/// Maximum width of a list on one line; longer lists have a line for each item.
 const WIDTH: usize = 100;
 
-/// A device file or a scenario in the making, as TOML with comments: what was last begun goes on.
+/// A TOML document with comments that is written from start to end.
 #[derive(Clone, Debug, Default)]
 pub struct Commented(String);
 
 impl Commented {
-    /// A comment, in a line of its own.
+    /// Adds a comment line.
     pub fn comment(&mut self, text: &str) {
         self.line(&format!("# {}", printable(text)));
     }
 
-    /// An empty line.
+    /// Adds an empty line.
     pub fn gap(&mut self) {
         self.line("");
     }
 
-    /// The header of a table, after an empty line.
+    /// Adds an empty line and the header of a table.
     pub fn table(&mut self, path: &str) {
         self.gap();
         self.line(&format!("[{path}]"));
     }
 
-    /// A key of the table begun last, and its value: one that is not null.
+    /// Adds a key with its value, which is not null, to the current table.
     pub fn key(&mut self, key: &str, value: impl Into<Value>) {
         let value = match value.into() {
             Value::Array(items) if items.iter().map(|item| inline(item).len() + 2).sum::<usize>() > WIDTH => {
@@ -53,7 +53,7 @@ impl fmt::Display for Commented {
     }
 }
 
-/// A value within a line; a table leaves out what is null, for which TOML has no word.
+/// Returns a value on one line. Null values of tables are omitted, because TOML has no null.
 fn inline(value: &Value) -> String {
     match value {
         Value::Object(table) => {
@@ -62,7 +62,7 @@ fn inline(value: &Value) -> String {
             format!("{{ {} }}", keys.join(", "))
         }
         Value::Array(items) => format!("[{}]", items.iter().map(inline).collect::<Vec<_>>().join(", ")),
-        // JSON's way of writing a text is one of TOML's, but for one character.
+        // A JSON string is a TOML string, except for one character.
         other => other.to_string().replace('\u{7f}', "\\u007f"),
     }
 }

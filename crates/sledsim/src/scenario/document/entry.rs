@@ -1,4 +1,4 @@
-//! An entry of the catalogue, or a device or workload file: its values, each with its place, and what it says of them.
+//! An entry of the catalogue, or a device or workload file: its values with their locations, and their description.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -15,7 +15,7 @@ use crate::fault::{Collector, Fault, Faults, Kind, Path};
 /// The key of an entry's table of values.
 const VALUES: &str = "values";
 
-/// The keys that tell where a value is from, besides its `kind`.
+/// The keys of a value's source, except `kind`.
 const FACTS: [&str; 5] = ["unit", "source", "where", "note", "alternatives"];
 
 /// The origin of a value: published, measured, derived or assumed.
@@ -90,7 +90,7 @@ impl Entry {
         let Layer { about, values, origin } = whole;
         let entry = Self { subject, about, values, citations, origin };
         if !found.is_empty() {
-            // What a scenario that names it would find, were nothing else wrong with it.
+            // Further faults that a scenario with this entry would have.
             entry.check_values(&mut found);
         }
         found.into_result()?;
@@ -277,7 +277,7 @@ impl Layer {
                 if let (Some(value), Some(replaced)) = (table.get_mut("value"), below.swap_remove("value")) {
                     *value = overlay(std::mem::take(value), replaced);
                 }
-                // The unit is that of the key; where a value is from, each says for itself.
+                // The unit is that of the key; each value has its own source.
                 if let (None, Some(unit)) = (table.get("unit"), below.swap_remove("unit")) {
                     table.insert("unit".into(), unit);
                 }
@@ -291,7 +291,7 @@ impl Layer {
 /// Returns the value of a key as a table with unit and source; `None` if it is not such a table. Adds faults to `found`.
 fn described(node: Node, is_based: bool, key: &str, found: &mut Collector) -> Option<Node> {
     let Content::Table(table) = &node.content else { return Some(bare(node)) };
-    // A table that is of a kind of its own is itself a value, such as a distribution.
+    // A table with a kind is itself a value, such as a distribution.
     let kind = table.get("kind").and_then(Node::as_text);
     let is_bare =
         kind.is_some_and(|kind| !KINDS.contains(&kind)) && !FACTS.iter().any(|fact| table.contains_key(*fact));

@@ -8,7 +8,8 @@ use std::time::{Duration, SystemTime};
 
 use super::entry::{Entry, Subject};
 
-/// A file that changed less than this before it was read is read again next time: a second change may leave its time as it is.
+/// A file that changed less than this before it was read is read again next time: a second change may have the same
+/// time stamp.
 const SETTLING_TIME: Duration = Duration::from_secs(2);
 
 /// The entries that catalogues have read from their folders. Clones share them.

@@ -346,7 +346,7 @@ fn place_of_absent_keys(name: &str, entry: &Entry) -> Option<Box<Origin>> {
     is_file(name).then(|| Box::new(Origin { written: Written::In("values"), ..entry.origin.clone() }))
 }
 
-/// Moves a device's name that stands for a drawing to the key `drawing`, below other keys of the drawing.
+/// Moves a device's name that refers to a drawing to the key `drawing`; other keys of the drawing have precedence.
 fn drawing_of_name(device: &mut Table, base: &Path) {
     let Some(name) = device.get("name") else { return };
     let Some(drawing) = name.as_text().and_then(|name| drawing_named(name, base)) else { return };

@@ -1,4 +1,4 @@
-//! The notations of documents: text to values, each with its line.
+//! Notations of documents: parses text to values with line numbers.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -29,7 +29,7 @@ pub enum Notation {
 }
 
 impl Notation {
-    /// The notation called `name`.
+    /// Returns the notation `name`.
     ///
     /// # Errors
     /// No such notation.
@@ -42,17 +42,17 @@ impl Notation {
         }
     }
 
-    /// The notation of a file, by its ending.
+    /// Returns the notation of a file name ending.
     #[must_use]
     pub fn of_file(path: &Path) -> Option<Self> {
         Self::named(&path.extension()?.to_str()?.to_lowercase()).ok()
     }
 
-    /// Reads a text: a table, empty if the text is.
+    /// Reads a text as a table, which is empty for an empty text.
     ///
     /// # Errors
-    /// Text that is too large, nested too deep or not of this notation, a key given twice, a number that is not finite, a date:
-    /// says line and column.
+    /// The text is too large, nested too deep or not valid, has a duplicate key, a number that is not finite, or a
+    /// date. The fault has line and column.
     pub(in crate::scenario) fn read(self, text: &str, source: &Arc<Source>) -> Result<Node, Fault> {
         self.parse(text, source).map_err(|fault| fault.in_file(&source.name))
     }
@@ -69,7 +69,7 @@ impl Notation {
         };
         let node = match node {
             Ok(node) if node.content.depth() > NESTING.most => return Err(too_deep()),
-            // Some parsers stop at depths of their own.
+            // Some parsers have lower depth limits.
             Err(_) if open_brackets(text) > NESTING.most => return Err(too_deep()),
             read => read?,
         };
@@ -81,10 +81,10 @@ impl Notation {
     }
 }
 
-/// The value of a setting: TOML, or plain text if it is no TOML.
+/// Returns the value of a setting: TOML, or plain text if it is not TOML.
 ///
 /// # Errors
-/// A number that is not finite, or a date.
+/// The value is a number that is not finite, or a date.
 pub(super) fn value_of_setting(text: &str, source: &Arc<Source>) -> Result<Node, String> {
     if matches!(text.trim_start_matches(['+', '-']), "nan" | "inf") {
         return Err(not_finite(text));
@@ -99,10 +99,10 @@ pub(super) fn value_of_setting(text: &str, source: &Arc<Source>) -> Result<Node,
     Ok(Node { origin, ..node })
 }
 
-/// Makes places out of lines.
+/// Creates locations from byte offsets or lines.
 struct Lines<'a> {
     source: &'a Arc<Source>,
-    /// False for a text of one line, whose number tells a reader nothing.
+    /// False for a text of one line, for which line numbers are useless.
     has_lines: bool,
 }
 
@@ -120,7 +120,7 @@ fn not_finite(number: &str) -> String {
     format!("{} is not a finite number", brief(number))
 }
 
-/// The most brackets that are open at once, texts and comments left out.
+/// Returns the maximum nesting of brackets outside strings and comments.
 fn open_brackets(text: &str) -> u64 {
     let (mut open, mut most) = (0_u64, 0);
     let (mut within, mut escaped) = (None, false);
@@ -143,18 +143,18 @@ fn open_brackets(text: &str) -> u64 {
     most
 }
 
-/// A parser's message, in which it shows the line itself.
+/// Returns the fault of a parser's message, without the source line that it quotes.
 fn notation_fault(message: &str, line: Option<u64>) -> Fault {
     let message: Vec<String> = message.trim_end().lines().map(brief).collect();
     Fault::new(Kind::Notation).says(message.join("\n")).on_line(line)
 }
 
-/// A message about a value, with its line.
+/// Returns a fault of a value, with its line.
 fn at_line(message: impl fmt::Display, line: u64) -> Fault {
     notation_fault(&format!("{message} at line {line}"), Some(line))
 }
 
-/// A value that TOML has and documents do not.
+/// Returns the fault of a TOML value that documents do not support.
 struct WrongToml {
     says: String,
     at: usize,
@@ -170,7 +170,7 @@ fn read_toml(text: &str, lines: &Lines<'_>) -> Result<Node, Fault> {
     Ok(Node { origin: lines.origin(0), ..table })
 }
 
-/// A value of TOML, in which `origin` gives the place of a byte.
+/// Converts a TOML value; `origin` gives the location of a byte.
 fn of_toml(value: DeValue<'_>, origin: &dyn Fn(usize) -> Origin) -> Result<Node, WrongToml> {
     let content = match value {
         DeValue::String(text) => Content::Text(text.into_owned()),
@@ -179,7 +179,7 @@ fn of_toml(value: DeValue<'_>, origin: &dyn Fn(usize) -> Origin) -> Result<Node,
             let (digits, radix) = (number.as_str(), number.radix());
             let whole = i64::from_str_radix(digits, radix).map(Number::from);
             let whole = whole.or_else(|_| u64::from_str_radix(digits, radix).map(Number::from)).ok();
-            // What no number holds is a quantity beyond every range.
+            // A number beyond the range of floats is kept as text, so that the range check reports it.
             let number = whole.or_else(|| Number::from_f64(digits.parse().ok()?));
             number.map_or_else(|| Content::Text(digits.to_owned()), Content::Number)
         }
@@ -226,7 +226,7 @@ fn read_json(text: &str, lines: &Lines<'_>) -> Result<Node, Fault> {
     Ok(Node { origin: lines.origin(0), ..read })
 }
 
-/// A text that is read byte by byte, and the line that has been reached: serde_json tells lines of errors alone.
+/// A reader that counts lines, because serde_json gives lines for errors only.
 struct Counted<'a> {
     rest: &'a [u8],
     line: &'a Cell<u64>,
@@ -244,7 +244,7 @@ impl Read for Counted<'_> {
     }
 }
 
-/// Reads a value of JSON, to which the parser has just come.
+/// Reads a JSON value at the current position of the parser.
 #[derive(Clone, Copy)]
 struct JsonSeed<'a> {
     lines: &'a Lines<'a>,
@@ -307,7 +307,7 @@ impl<'de> Visitor<'de> for JsonSeed<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Content, A::Error> {
         let mut table = Table::new();
         while let Some(key) = entries.next_key::<String>()? {
-            // The parser has read no further than the key.
+            // The parser has just read the key.
             let origin = self.lines.origin(self.line.get());
             if table.contains_key(&key) {
                 return Err(A::Error::custom(format!("duplicate key {key:?}")));
@@ -319,16 +319,16 @@ impl<'de> Visitor<'de> for JsonSeed<'_> {
     }
 }
 
-/// A parser of YAML, with the values that have an anchor.
+/// A YAML parser with its anchored values.
 struct Yaml<'a> {
     parser: Parser<'a, StrInput<'a>>,
     lines: &'a Lines<'a>,
     anchors: HashMap<usize, Anchored>,
-    /// Characters of values that have an anchor, and of what aliases stand for.
+    /// Characters of anchored values and of expanded aliases.
     copied: u64,
 }
 
-/// A value that aliases may stand for, and its length with all aliases in it written out.
+/// An anchored value, and its length with all aliases expanded.
 struct Anchored {
     content: Content,
     length: u64,
@@ -365,7 +365,7 @@ impl<'a> Yaml<'a> {
         }
     }
 
-    /// The value that begins with an event, so deep in tables and lists.
+    /// Reads the value that starts with an event, at a nesting depth.
     fn value(&mut self, event: Event<'a>, span: Span, depth: u64) -> Result<Content, Fault> {
         if depth > NESTING.most + 1 {
             return Err(too_deep());
@@ -451,7 +451,7 @@ fn require_no_tag(tag: Option<&Tag>, core: &str, line: u64) -> Result<(), Fault>
     }
 }
 
-/// A scalar of YAML, by the core schema of YAML 1.2.
+/// Converts a YAML scalar by the core schema of YAML 1.2.
 fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Content, String> {
     match tag {
         Some(tag) if tag.is_yaml_core_schema() && tag.suffix == "str" => return Ok(Content::Text(text.to_owned())),
@@ -473,7 +473,7 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Content, 
     Ok(number(text).map_or_else(|| Content::Text(text.to_owned()), Content::Number))
 }
 
-/// The number that a plain scalar of YAML is. Digits after a leading zero are none: they are a text.
+/// Returns the number of a plain YAML scalar; `None` for a text, such as digits with a leading zero.
 fn number(text: &str) -> Option<Number> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let sign = if text.starts_with('-') { "-" } else { "" };

@@ -1,6 +1,6 @@
 //! Quantities with units, such as `"0.2 ms"`, converted to the unit a key is defined in.
 
-/// Units of one dimension with their size in the first.
+/// Units of one dimension, each with its size in the first unit.
 type Dimension = &'static [(&'static str, f64)];
 
 const LENGTH: Dimension = &[("nm", 1.0), ("um", 1e3), ("µm", 1e3), ("mm", 1e6), ("m", 1e9)];
@@ -36,7 +36,7 @@ const BITS: Dimension = &[("bit", 1.0), ("bits", 1.0)];
 
 const DIMENSIONS: &[Dimension] = &[LENGTH, TIME, FREQUENCY, RATE, POWER, ACCELERATION, SIZE, BITS];
 
-/// Units in words, which may stand in the plural, and what they are.
+/// Names of units, which may be in the plural, and their symbols.
 const WORDS: &[(&str, &str)] = &[
     ("second", "s"),
     ("minute", "min"),
@@ -50,7 +50,7 @@ const WORDS: &[(&str, &str)] = &[
 /// Parses a number with an optional unit, and converts it to `unit`. Commas and underscores may separate thousands.
 ///
 /// # Errors
-/// Other text, or a unit of another dimension: the message says what is allowed.
+/// The text is not a quantity, or has a unit of another dimension. The message names the allowed units.
 pub fn parse(text: &str, unit: &str) -> Result<f64, String> {
     match split(text) {
         Some((number, "")) => Ok(number),
@@ -62,7 +62,7 @@ pub fn parse(text: &str, unit: &str) -> Result<f64, String> {
 /// Parses a number with a unit, which is required, and converts it to `unit`.
 ///
 /// # Errors
-/// As for `parse`, and a number alone.
+/// As for `parse`, or the unit is missing.
 pub fn parse_with_unit(text: &str, unit: &str) -> Result<f64, String> {
     match split(text) {
         Some((number, given)) if !given.is_empty() => converted(number, given, unit),
@@ -70,7 +70,7 @@ pub fn parse_with_unit(text: &str, unit: &str) -> Result<f64, String> {
     }
 }
 
-/// The number of a quantity, and its unit as it is written: empty where there is none.
+/// Returns the number and the unit of a quantity as written; the unit may be empty.
 #[must_use]
 pub fn split(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
@@ -91,7 +91,7 @@ pub fn split(text: &str) -> Option<(f64, &str)> {
     Some((number.replace(['_', ','], "").parse().ok()?, text[end..].trim()))
 }
 
-/// Returns true if the commas of a number separate groups of three digits, and so are no decimal commas.
+/// Returns true if the commas of a number separate groups of three digits, so that they are not decimal commas.
 fn has_thousands(number: &str) -> bool {
     let whole = number.trim_start_matches(['+', '-']);
     let whole = whole.find(['.', 'e', 'E']).map_or(whole, |end| &whole[..end]);
@@ -108,7 +108,7 @@ fn converted(number: f64, given: &str, unit: &str) -> Result<f64, String> {
     let given_unit = word.map_or(given, |(_, unit)| unit);
     let size_of = |name: &str| dimension(unit)?.iter().find(|(known, _)| *known == name).map(|(_, size)| *size);
     match (size_of(given_unit), size_of(unit)) {
-        // One rounding where the units are whole multiples of each other.
+        // A single rounding if one unit is a multiple of the other.
         (Some(given), Some(own)) if given >= own => Ok(number * (given / own)),
         (Some(given), Some(own)) => Ok(number / (own / given)),
         _ => Err(format!("{}, not of {given:?}", allowed(unit))),

@@ -1,4 +1,4 @@
-//! From what a user wrote to a complete scenario and its system: names looked up, everything checked once and built once.
+//! Resolves a document to a complete scenario and its system: looks up names, checks all values and builds the system.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,15 +26,15 @@ use crate::scenario::specs::system::{component_schema_of, known_kind, MemberSpec
 use crate::traces::is_in_memory;
 use crate::workloads::WorkloadSpec;
 
-/// Requests of a generator when the run names no limit.
+/// Number of generated requests if the run has no limit.
 const DEFAULT_REQUESTS: u64 = 100_000;
 
-/// The definition of components, which are checked one by one.
+/// The definition of components, which are checked separately.
 const COMPONENT: &str = "SystemSpec";
 
-/// The schema of a resolved scenario: every key a document may have, with type, range, default and unit.
+/// Returns the schema of a resolved scenario: all keys with type, range, default and unit.
 ///
-/// It is made once: that takes several times as long as completing a scenario by it.
+/// Created once, because that takes several times as long as resolving a scenario.
 #[must_use]
 pub fn schema() -> &'static Value {
     static SCHEMA: LazyLock<Value> =
@@ -53,7 +53,7 @@ fn options() -> &'static [Value] {
 /// `base`.
 ///
 /// # Errors
-/// All that is wrong, each with its place, value and what is allowed.
+/// All faults, each with location, value and allowed values.
 pub fn resolve(
     text: &str,
     notation: Notation,
@@ -69,7 +69,7 @@ impl Draft {
     /// Completes and checks the scenario, and builds its system: names are looked up in `catalog`, files relative to `base`.
     ///
     /// # Errors
-    /// All that is wrong, each with its place, value and what is allowed.
+    /// All faults, each with location, value and allowed values.
     pub fn resolve(self, catalog: &Catalog, base: &Path) -> Result<Resolved, Faults> {
         let (mut root, mut found) = self.into_parts();
         let mut expansion = Expansion::new(catalog, base, &mut found);
@@ -82,10 +82,10 @@ impl Draft {
         resolved.map(|resolved| resolved.citing(citations)).ok_or_else(|| unreported().into())
     }
 
-    /// Completes and checks the device that is the system; what else the draft says is not looked at.
+    /// Completes and checks the device that is the system; ignores the rest of the draft.
     ///
     /// # Errors
-    /// As for [`Draft::resolve`]; a system that is no drive.
+    /// As for [`Draft::resolve`], or the system is not a drive.
     pub fn resolve_device(self, catalog: &Catalog, base: &Path) -> Result<DeviceSpec, Faults> {
         let (mut root, mut found) = self.into_parts();
         Expansion::new(catalog, base, &mut found).system(&mut root);
@@ -97,7 +97,7 @@ impl Draft {
     }
 }
 
-/// The fault of a value that is wrong without a fault, which is a defect of the simulator.
+/// Returns the fault of a value that passed the checks but can't be deserialised, which is a defect of the simulator.
 fn unreported() -> Fault {
     Fault::new(fault::Kind::Unsupported)
         .says("a value that is wrong was not reported: this is a defect of the simulator")
@@ -106,7 +106,7 @@ fn unreported() -> Fault {
 /// Schemas of kinds of components that a catalogue adds to the simulator's.
 struct ExtraKinds {
     kinds: &'static [ComponentKind],
-    /// The schema of each, with the definitions that it refers to.
+    /// The schema of each kind, with the definitions it uses.
     schemas: BTreeMap<&'static str, Value>,
 }
 
@@ -122,13 +122,13 @@ impl ExtraKinds {
     }
 }
 
-/// A part of a scenario that is right by itself, where what is around it is not.
+/// A valid part of an invalid scenario.
 enum Part {
     System(fault::Path, SystemSpec),
     Device(fault::Path, DeviceSpec),
 }
 
-/// Checks the parts of a written-out document, reads those that are right, and builds their systems.
+/// Checks the parts of an expanded document, reads the valid ones, and builds their systems.
 struct Reader<'a> {
     base: &'a Path,
     catalog: &'a Catalog,
@@ -138,7 +138,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// The scenario of a document, with its system; `None` if something is wrong.
+    /// Returns the scenario of a document with its system; `None` if there are faults.
     fn scenario(&mut self, root: &mut Node) -> Option<Resolved> {
         let CheckedKeys { is_right, wrong } = self.check_top(root, schema());
         let right = |key: &str| root.get(key).filter(|_| !wrong.iter().any(|wrong| wrong == key));
@@ -179,7 +179,7 @@ impl<'a> Reader<'a> {
         Some(Resolved::built(scenario, assembly?))
     }
 
-    /// The device that is the system of a document; `None` if something is wrong.
+    /// Returns the device that is the system of a document; `None` if there are faults.
     fn device(&mut self, root: &mut Node) -> Option<DeviceSpec> {
         if root.get(SYSTEM).is_none() {
             let about = schema()["properties"][SYSTEM]["description"].as_str().unwrap_or_default();
@@ -200,7 +200,7 @@ impl<'a> Reader<'a> {
 
     /// Checks the keys of a document, without its components.
     fn check_top(&mut self, root: &mut Node, schema: &'static Value) -> CheckedKeys {
-        // The definitions of components have been put where they are used.
+        // Named components have been moved to the places where they are used.
         let components = root.as_table_mut().and_then(|top| top.shift_remove_entry(COMPONENTS));
         let checked = Checker::new(schema, self.found).except(COMPONENT).keys(root, schema);
         if let (Some(top), Some((key, definitions))) = (root.as_table_mut(), components) {
@@ -209,7 +209,8 @@ impl<'a> Reader<'a> {
         checked
     }
 
-    /// The system of a document. Custom policies are loaded if everything else `is_right`: that runs code of the user.
+    /// Returns the system of a document. Custom policies, which run user code, are loaded only if everything else
+    /// `is_right`.
     fn system(&mut self, root: &mut Node, is_right: bool) -> Option<SystemSpec> {
         let before = self.found.len();
         let mut system = root.get_mut(SYSTEM).and_then(|node| self.component(node, &SYSTEM.into()));
@@ -219,7 +220,7 @@ impl<'a> Reader<'a> {
         system
     }
 
-    /// Builds the system, or the parts of it that are right; what does not fit together is reported.
+    /// Builds the system or its valid parts, and reports contradictions.
     fn build(&mut self, system: Option<&SystemSpec>, seed: u64) -> Option<assemble::Assembly> {
         for part in std::mem::take(&mut self.parts) {
             match part {
@@ -234,7 +235,7 @@ impl<'a> Reader<'a> {
         built.assembly
     }
 
-    /// The component at a path, with those below it; `None` if something is wrong with any of them.
+    /// Returns the component at a path with its descendants; `None` if any of them is invalid.
     fn component(&mut self, node: &mut Node, path: &fault::Path) -> Option<SystemSpec> {
         if node.is_rejected {
             return None;
@@ -276,7 +277,7 @@ impl<'a> Reader<'a> {
         None
     }
 
-    /// The name of a component's kind.
+    /// Returns the name of a component's kind.
     fn kind(&mut self, node: &Node, path: &fault::Path) -> Option<&'static str> {
         let names = || -> Vec<&'static str> {
             let listed = options().iter().filter_map(|option| option["properties"]["kind"]["const"].as_str());
@@ -301,7 +302,7 @@ impl<'a> Reader<'a> {
         None
     }
 
-    /// The schema that defines a kind of component, and the kind's own part of it.
+    /// Returns the schema that defines a kind of component, and the kind's own part of it.
     fn schema_of(&self, kind: &str) -> (&'a Value, &'a Value) {
         if let Some(own) = self.more.schemas.get(kind) {
             return (own, own);
@@ -310,7 +311,7 @@ impl<'a> Reader<'a> {
         (schema(), option.unwrap_or(&Value::Null))
     }
 
-    /// A component that is right, over children that are.
+    /// Returns a valid component with valid children.
     fn typed(
         &mut self,
         table: &super::node::Table,
@@ -340,7 +341,7 @@ impl<'a> Reader<'a> {
         Some(SystemSpec::of_composite(name, kind, spec, children))
     }
 
-    /// Keeps the children that are right of a component that is not.
+    /// Keeps the valid children of an invalid component.
     fn keep_parts(
         &mut self,
         path: &fault::Path,
@@ -356,7 +357,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A value that has been checked, as the type that its schema comes from.
+    /// Deserialises a checked value to the type of its schema.
     fn read<T: DeserializeOwned>(&mut self, node: &Node) -> Option<T> {
         let read = T::deserialize(node);
         self.kept(read)
@@ -367,19 +368,19 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The component at a path of a document, built.
+/// Builds the component at a path of a document.
 fn built(spec: &SystemSpec, path: &fault::Path, seed: u64) -> assemble::Built {
     assemble::build(System::default(), spec, path, seed, &mut |_, id, _| id)
 }
 
-/// Keys of the system that a document describes: those of its kind.
+/// Returns the keys of the system of a document, which depend on its kind.
 pub(super) fn keys_of_system(document: &Node) -> Vec<&'static str> {
     let kind = document.get(SYSTEM).and_then(|system| system.text_at("kind")).unwrap_or(DRIVE);
     let option = options().iter().find(|option| option["properties"]["kind"]["const"] == kind);
     option.map(keys_of).unwrap_or_default()
 }
 
-/// The keys of a table.
+/// Returns the keys of a table.
 pub(in crate::scenario) fn keys_of(schema: &Value) -> Vec<&str> {
     schema
         .get("properties")
@@ -388,21 +389,20 @@ pub(in crate::scenario) fn keys_of(schema: &Value) -> Vec<&str> {
         .unwrap_or_default()
 }
 
-/// The path of a file named relative to `base`, which leads there from anywhere: a resolved scenario can be run again
-/// in another place.
+/// Returns the absolute path of a file relative to `base`, so that a resolved scenario can be run from another folder.
 pub(in crate::scenario) fn anchored(path: &str, base: &Path) -> String {
     let joined = base.join(path);
     std::path::absolute(&joined).unwrap_or(joined).to_string_lossy().into_owned()
 }
 
-/// Gives a run an end if its workload has none.
+/// Sets the default limit of a run without one if its workload is endless.
 fn set_end(run: &mut RunSpec, workload: &WorkloadSpec) {
     if !workload.has_end() && run.requests.is_none() && run.time_s.is_none() {
         run.requests = Some(DEFAULT_REQUESTS);
     }
 }
 
-/// Finds a warm-up after which nothing is measured.
+/// Returns the fault of a warm-up that is not shorter than the run.
 fn check_warmup(run: &RunSpec) -> Vec<Fault> {
     let mut found = Vec::new();
     let leaves_nothing = |warmup: &str, given: Value, whole: &str, of: Value| {
@@ -417,7 +417,7 @@ fn check_warmup(run: &RunSpec) -> Vec<Fault> {
     found
 }
 
-/// The fault of a scenario that does not say all that decides its results.
+/// Returns the fault of a scenario with `missing` features that are not accepted.
 fn check_missing(missing: &[String]) -> Option<Fault> {
     if missing.is_empty() {
         return None;

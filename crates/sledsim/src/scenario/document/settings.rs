@@ -1,4 +1,4 @@
-//! Settings (`path=value`) on top of a document, and tables laid over each other.
+//! Settings (`path=value`) that override a document, and merging of tables.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use crate::limits::NESTING;
 use crate::plugin::{self, LOCATION_KEYS};
 use crate::scenario::specs::system::{is_child_key, MEMBERS};
 
-/// Keys that say which kind a table is, as those of [`LOCATION_KEYS`] do: its other keys are that kind's.
+/// Keys that determine the kind of a table, and so its other keys, as those of [`LOCATION_KEYS`] do.
 const KINDS: [&str; 2] = ["curve", "kind"];
 
-/// A value that replaces one of a scenario.
+/// A value that overrides one of a document.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Setting {
-    /// `path=value`. The value is read as TOML, and as plain text where it is not TOML.
+    /// `path=value`. The value is TOML, or plain text if it is not valid TOML.
     Text(String),
     /// A dotted path and its value.
     Value(String, Value),
@@ -42,20 +42,21 @@ impl From<&Self> for Setting {
     }
 }
 
-/// The keys that a setting's path may begin with.
+/// Keys with which the path of a setting may start.
 pub(super) struct Keys<'a> {
     /// Keys at the top of the document.
     pub top: &'a [&'a str],
-    /// Of a scenario, keys of its system: `system.` in front of them may be left out. `None` for other documents, in which no
-    /// name stands for a table.
+    /// For a scenario, the keys of its system, whose prefix `system.` is optional. `None` for other documents, which
+    /// have no short forms.
     pub of_system: Option<&'a [&'a str]>,
 }
 
-/// Applies a setting to a document: `given` without the part in front of its path that names the document. The path is dotted;
-/// entries of lists go by their number, from 0. The value is read as TOML, and as plain text where it is not TOML.
+/// Applies a setting to a document. The path has dots between its keys; list entries are numbered from 0. The value is
+/// TOML, or plain text if it is not valid TOML.
 ///
 /// # Errors
-/// A setting without `=`, a path through something that is neither a table nor a list, or a number that is not finite.
+/// The setting has no `=`, its path leads through a value that is neither a table nor a list, or a number is not
+/// finite.
 pub(super) fn apply(document: &mut Node, given: &str, setting: &str, keys: &Keys<'_>) -> Result<(), Fault> {
     let source = Source::new(given, SourceKind::Setting);
     let split = setting.split_once('=').ok_or_else(|| {
@@ -66,10 +67,10 @@ pub(super) fn apply(document: &mut Node, given: &str, setting: &str, keys: &Keys
     applied.map_err(|fault| of_setting(fault, given))
 }
 
-/// Applies a setting whose value is known to a document.
+/// Applies a setting with a given value to a document.
 ///
 /// # Errors
-/// A path through something that is neither a table nor a list.
+/// The path leads through a value that is neither a table nor a list.
 pub(super) fn apply_value(document: &mut Node, path: &str, value: &Value, keys: &Keys<'_>) -> Result<(), Fault> {
     let given = format!("{path}={value}");
     let source = Source::new(&given, SourceKind::Setting);
@@ -81,7 +82,7 @@ fn of_setting(mut fault: Fault, given: &str) -> Fault {
     fault
 }
 
-/// The value of a setting.
+/// Returns the value of a setting.
 #[derive(Clone, Copy)]
 enum Given<'a> {
     Text(&'a str),
@@ -97,7 +98,7 @@ impl Given<'_> {
     }
 }
 
-/// The keys of a setting's path.
+/// Returns the keys of a setting's path.
 fn keys_in(path: &str) -> Result<Vec<&str>, Fault> {
     let keys: Vec<&str> = path.trim().split('.').map(|key| key.trim().trim_matches('"')).collect();
     if keys.len() as u64 > NESTING.most {
@@ -126,7 +127,7 @@ fn put(document: &mut Node, path: &str, value: Given<'_>, source: &Arc<Source>, 
     while depth < keys.len() {
         let around = keys[..depth].last();
         let is_last = depth + 1 == keys.len();
-        // A device, a drawing, a drive or a scheduler given by its name alone becomes a table when one of its keys is set.
+        // Converts a device, drawing, drive or scheduler that is only a name to a table, so that its keys can be set.
         if is_scenario && place.as_text().is_some() {
             let key = match around {
                 _ if is_component(&keys[..depth]) => "device",
@@ -150,7 +151,7 @@ fn put(document: &mut Node, path: &str, value: Given<'_>, source: &Arc<Source>, 
                         make_room(table, keys[depth]);
                     }
                 }
-                // A key with dots that is there is meant as one.
+                // An existing key that contains dots has precedence.
                 let end = (depth + 1..keys.len()).rev().find(|&end| table.contains_key(&keys[depth..=end].join(".")));
                 let end = end.unwrap_or(depth);
                 let key = keys[depth..=end].join(".");
@@ -191,8 +192,8 @@ fn is_component(path: &[&str]) -> bool {
     }
 }
 
-/// Completes a value with the one that it replaces: a table in which a list's entries are named by their numbers changes those
-/// entries, and a table that does not say which kind it is (`curve`) changes its keys alone.
+/// Merges a value with the one that it replaces. A table whose keys are list indices changes those entries; a table
+/// without a kind (such as `curve`) changes only its own keys.
 pub(super) fn overlay(given: Node, replaced: Node) -> Node {
     let Node { content, origin, .. } = given;
     let content = match (content, replaced.content) {
@@ -202,7 +203,7 @@ pub(super) fn overlay(given: Node, replaced: Node) -> Node {
         {
             let mut merged = replaced;
             for (key, value) in given {
-                // In the place of the other: the order of keys stays.
+                // Replaced in place, so that the order of keys does not change.
                 let place = merged.entry(key).or_default();
                 *place = overlay(value, std::mem::take(place));
             }
@@ -321,7 +322,7 @@ mod tests {
             laid_over(json!({"0": {"slips": {"1": 5}}}), zones.clone()),
             json!([{"spares": 1, "slips": [3, 5]}, {"spares": 2}])
         );
-        // An entry that is not there is left for the check to name, and a list replaces the whole.
+        // A missing entry is left for the schema check to report; a list replaces the whole list.
         assert_eq!(laid_over(json!({"2": {"spares": 1}}), zones.clone()), json!({"2": {"spares": 1}}));
         assert_eq!(laid_over(json!([]), zones), json!([]));
         let seek = json!({"curve": "linear", "single_ms": 1, "full_ms": 9});

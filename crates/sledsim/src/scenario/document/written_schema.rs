@@ -1,4 +1,4 @@
-//! The schema of a scenario as it is written: what may be left out, given by a name, or in another form.
+//! The schema of scenarios as written by users, with defaults, names and short forms.
 
 use serde_json::Value;
 
@@ -7,14 +7,14 @@ use super::expand::{COMPONENTS, DRAWING};
 use super::resolve::schema;
 use crate::plugin::LOCATION_KEYS;
 
-/// The alternatives of a definition.
+/// Returns the alternatives of a definition.
 fn options_mut<'a>(schema: &'a mut Value, definition: &str) -> impl Iterator<Item = &'a mut Value> {
     let options = schema.pointer_mut(&format!("/$defs/{definition}/oneOf")).and_then(Value::as_array_mut);
     options.into_iter().flatten()
 }
 
-/// The schema of a scenario as a user writes it: devices and schedulers may be given by name, a device's values come
-/// from the catalogue unless given, and kinds have defaults.
+/// Returns the schema of a scenario as written by users: devices and schedulers may be names, missing values of a
+/// device come from the catalogue, and kinds have defaults.
 #[must_use]
 pub fn user_schema() -> Value {
     let mut schema = schema().clone();
@@ -46,7 +46,7 @@ pub fn user_schema() -> Value {
     relax_system(&mut schema);
     relax_workload(&mut schema);
     if let Some(device) = schema.pointer_mut("/$defs/DeviceSpec").and_then(Value::as_object_mut) {
-        // What a name alone leaves open fits every mechanism.
+        // A device with only a name is valid for every mechanism.
         if let Some(options) = device.remove("oneOf") {
             device.insert("anyOf".into(), options);
         }
@@ -54,7 +54,7 @@ pub fn user_schema() -> Value {
     schema
 }
 
-/// Lets a MEMS device be given by its drawing in the place of its name.
+/// Allows a MEMS device with a drawing instead of a name.
 fn relax_drawn(schema: &mut Value) {
     for mems in options_mut(schema, "DeviceSpec").filter(|option| option["properties"]["mechanism"]["const"] == "mems")
     {
@@ -86,7 +86,7 @@ fn relax_custom(schema: &mut Value) {
     }
 }
 
-/// Lets a component be a drive by its device's name alone or a named one, a drive go without its kind, and components be named.
+/// Allows a component to be the name of a device or of a named component, a drive without `kind`, and named components.
 fn relax_system(schema: &mut Value) {
     let drive = options_mut(schema, "SystemSpec").find(|option| option["properties"]["kind"]["const"] == "drive");
     if let Some(drive) = drive {
@@ -104,7 +104,7 @@ fn relax_system(schema: &mut Value) {
     });
 }
 
-/// Lets a workload be a stand-in of the catalogue by its name alone, and a synthetic one with a name leave out the rest.
+/// Allows a workload to be only the name of a stand-in, and a synthetic workload with a name to omit other keys.
 fn relax_workload(schema: &mut Value) {
     let Some(options) = schema.pointer_mut("/$defs/WorkloadSpec/oneOf").and_then(Value::as_array_mut) else { return };
     for required in options.iter_mut().filter_map(|option| option.get_mut("required")?.as_array_mut()) {
@@ -114,13 +114,13 @@ fn relax_workload(schema: &mut Value) {
         .push(serde_json::json!({"type": "string", "description": "A stand-in of the catalogue by its name alone."}));
 }
 
-/// The schema of a scenario as a file may hold it: quantities may be texts with a unit, and a workload's kind goes without
-/// saying.
+/// Returns the schema of a scenario in a file: quantities may be texts with a unit, and the kind of a workload is
+/// optional.
 #[must_use]
 pub fn document_schema() -> Value {
     let mut schema = user_schema();
     if let Some(options) = schema.pointer_mut("/$defs/WorkloadSpec/oneOf").and_then(Value::as_array_mut) {
-        // Without the kind, more than one option may fit what little is there.
+        // Without the kind, several options may match the given keys.
         for option in options {
             if let Some(required) = option.get_mut("required").and_then(Value::as_array_mut) {
                 required.retain(|key| key != "kind");
@@ -128,7 +128,7 @@ pub fn document_schema() -> Value {
         }
     }
     if let Some(member) = schema.pointer_mut("/$defs/MemberSpec") {
-        // A component may stand in the table's place, or its keys beside `count`.
+        // A component may replace the table, or have its keys beside `count`.
         let counted = serde_json::json!({"type": "object", "required": ["count"], "not": {"required": ["system"]}});
         *member = serde_json::json!({"anyOf": [member.take(), {"$ref": "#/$defs/SystemSpec"}, counted]});
     }
@@ -140,7 +140,7 @@ pub fn document_schema() -> Value {
     schema
 }
 
-/// Lets every number also be a text, which the reader takes if it is a quantity.
+/// Allows a text in place of every number, because the reader accepts quantities.
 fn allow_texts(schema: &mut Value) {
     match schema {
         Value::Object(keys) => {

@@ -1,4 +1,4 @@
-//! The report of a run on each component of its system.
+//! The part of a report on each component of the system.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,28 +10,28 @@ use crate::scenario::assemble::{AssembledComponent, Assembly};
 use crate::time::{ns_to_s, Time};
 use crate::units::ns_to_ms;
 
-/// A component's work over the measurement window.
+/// The work of a component in the measurement window.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ComponentReport {
-    /// Its path in the scenario: `system.members[2]`, members counted one by one.
+    /// Its path in the scenario, such as `system.members[2]`; identical members are counted individually.
     pub path: String,
-    /// Path of the component above it; none of the whole system.
+    /// Path of its parent; none for the whole system.
     pub parent: Option<String>,
     /// Its kind.
     pub kind: String,
-    /// Its name in the scenario, a drive's device where it has none.
+    /// Its name in the scenario; for a drive without a name, that of its device.
     pub name: Option<String>,
     /// Number of its blocks.
     pub capacity_blocks: u64,
     /// Size of a block, bytes.
     pub block_bytes: u32,
-    /// Requests that it was sent, those of components above it on their own account included.
+    /// Requests sent to it, including internal requests of components above it.
     pub requests: u64,
     /// Its counts.
     pub counts: Vec<CountReport>,
-    /// The paths that the requests it completed took through it, those of the warm-up included where they came during it.
+    /// The paths of its completed requests, including requests that arrived during the warm-up.
     pub paths: Vec<PathReport>,
-    /// The work of its mechanisms; none of a component that has none of its own.
+    /// The work of its mechanisms; none for a component without its own mechanisms.
     pub mechanisms: Option<MechanismsReport>,
 }
 
@@ -51,9 +51,9 @@ pub struct CountReport {
 pub struct PathReport {
     /// Its name.
     pub name: String,
-    /// Requests that took it.
+    /// Number of requests on this path.
     pub requests: u64,
-    /// Mean time from their submission to the component to their completion by it, ms; none without requests.
+    /// Mean time from submission to the component to completion, ms; none without requests.
     pub mean_ms: Option<f64>,
     /// The longest such time, ms.
     pub max_ms: f64,
@@ -62,18 +62,18 @@ pub struct PathReport {
 /// The work of the mechanisms of a drive.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MechanismsReport {
-    /// Share of the measurement window in which they were serving, averaged over them.
+    /// Busy share of the measurement window, averaged over mechanisms.
     pub utilisation: f64,
-    /// Requests waiting to be dispatched, averaged over time, all mechanisms together.
+    /// Mean number of requests waiting for dispatch, summed over mechanisms.
     pub queue_mean: f64,
-    /// Most of them at one mechanism at once.
+    /// Maximum number of waiting requests at one mechanism.
     pub queue_max: u64,
-    /// Their energy, J; none where the device's powers are not known.
+    /// Energy of the mechanisms, J; none if the powers are unknown.
     pub energy_j: Option<f64>,
 }
 
 impl ComponentReport {
-    /// Reports of all components, each before those below it; none of a system that is a drive alone which has nothing to add.
+    /// Returns the reports of all components, parents first; empty for a single drive without counts or paths.
     pub(in crate::scenario) fn all(assembly: &Assembly, finished: Time, window_s: f64) -> Vec<Self> {
         match assembly.components.as_slice() {
             [drive] if details_of(drive, assembly, finished).counts.is_empty() => Vec::new(),
@@ -104,7 +104,8 @@ impl ComponentReport {
     }
 }
 
-/// The counts and paths of a component: of a drive its mechanisms together, and what is above them.
+/// Returns the counts and paths of a component; for a drive those of its mechanisms together and of the component over
+/// them.
 fn details_of(of: &AssembledComponent, assembly: &Assembly, finished: Time) -> Details {
     let mut all = Details::default();
     let parts = of.ids.iter().rev().filter_map(|&id| assembly.system.component(id).details(finished));

@@ -1,4 +1,4 @@
-//! The report of a run on energy, power and states.
+//! The part of a report on energy, power and states.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,7 +12,7 @@ use crate::time::ns_to_s;
 /// Energy by state.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Energy {
-    /// Over all states, J.
+    /// Total over all states, J.
     pub total_j: f64,
     /// Starting up, J.
     pub startup_j: f64,
@@ -28,22 +28,23 @@ pub struct Energy {
     pub data_j: f64,
     /// Idle, bus transfers included, J.
     pub idle_j: f64,
-    /// Positioning, rotation, servo and data together, J.
+    /// Sum of positioning, rotation, servo and data, J.
     pub servicing_j: f64,
-    /// Total over the window's length, W.
+    /// Mean power: total energy divided by the length of the window, W.
     pub mean_power_w: f64,
-    /// Total over the requests completed in the window, mJ; none without any.
+    /// Total energy divided by the number of requests completed in the window, mJ; none without requests.
     pub per_request_mj: Option<f64>,
     /// Number of start-ups.
     pub startups: u64,
-    /// Most power of all mechanisms together over a millisecond, W. Milliseconds follow each other from the start of the window.
-    /// What is left at its end counts as if nothing were drawn for the rest of its millisecond, and over its own length together
-    /// with the millisecond before it: the peak is never below the mean.
+    /// Maximum power of all mechanisms together, averaged over a millisecond, W. Milliseconds are counted from the
+    /// start of the window. An incomplete last one counts with no power for its rest, and also averaged together with
+    /// the millisecond before it, so that the peak is never below the mean.
     pub peak_power_w: f64,
-    /// Total that the best spin-down policy with hindsight would have taken in the same idle periods, J.
+    /// Total energy of an ideal spin-down policy, which knows the lengths of all idle periods, for the same idle
+    /// periods, J.
     pub hindsight_j: f64,
-    /// The states that the device has, one by one, idle modes with their names: their energies add up to `total_j` in this
-    /// order, their times to the window's length times the mechanisms. Empty where a system has devices of different states.
+    /// Each state of the device, idle modes by name. Energies add up to `total_j` in this order, times to the length of
+    /// the window times the number of mechanisms. Empty if devices of the system have different states.
     pub states: Vec<StateEnergy>,
 }
 
@@ -52,9 +53,9 @@ pub struct Energy {
 pub struct StateEnergy {
     /// Its name.
     pub state: String,
-    /// Time in it, s.
+    /// Time in the state, s.
     pub time_s: f64,
-    /// The same, ns.
+    /// Time in the state, ns.
     pub time_ns: u64,
     /// Energy, J.
     pub energy_j: f64,
@@ -81,7 +82,7 @@ pub struct StateTime {
     pub idle_s: f64,
 }
 
-/// The input of an energy report besides the ledger.
+/// The input of an energy report in addition to the ledger.
 pub(in crate::scenario) struct EnergyFacts {
     /// Activities of the mechanisms, with names; empty if these differ.
     pub activities: Vec<(String, Activity)>,
@@ -91,8 +92,8 @@ pub(in crate::scenario) struct EnergyFacts {
 }
 
 impl DeviceSpec {
-    /// The activities of a mechanism of the device, by name: starting up if there is more than one mode, the idle modes, and its
-    /// kinds of work.
+    /// Returns the activities of a mechanism of the device with names: start-up if there are several modes, the idle
+    /// modes, and kinds of work.
     pub(in crate::scenario) fn activities(&self) -> Vec<(String, Activity)> {
         let modes = self.idle_modes();
         let startup = (modes.len() > 1).then(|| ("startup".to_owned(), Activity::STARTUP));
@@ -112,7 +113,7 @@ impl DeviceSpec {
 }
 
 impl SystemSpec {
-    /// The activities of the mechanisms of all its devices, by name; empty if these differ.
+    /// Returns the activities of the mechanisms of all devices with names; empty if devices differ.
     pub(in crate::scenario) fn common_activities(&self) -> Vec<(String, Activity)> {
         let mut all = self.drives().into_iter().map(|drive| drive.device.activities());
         let first = all.next().unwrap_or_default();
@@ -123,7 +124,7 @@ impl SystemSpec {
         }
     }
 
-    /// The activities of the mechanisms of any of its devices; names of an activity that devices call differently are joined.
+    /// Returns the activities of the mechanisms of any device; different names of one activity are joined.
     pub(in crate::scenario) fn activities(&self) -> Vec<(String, Activity)> {
         let mut found: Vec<(Vec<String>, Activity)> = Vec::new();
         for (name, activity) in self.drives().into_iter().flat_map(|drive| drive.device.activities()) {
@@ -175,7 +176,7 @@ impl Energy {
             mean_power_w,
             per_request_mj: (requests > 0).then(|| total_j * 1e3 / requests as f64),
             startups: ledger.startups(),
-            // At constant power the two differ by rounding alone.
+            // At constant power, they differ by rounding only.
             peak_power_w: facts.peak_power_w.max(mean_power_w),
             hindsight_j: total_j - ledger.regret_j,
             states,

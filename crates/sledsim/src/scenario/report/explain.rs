@@ -1,4 +1,4 @@
-//! A system before it runs: its components as a tree.
+//! Describes a system without a run: its components as a tree.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -12,12 +12,12 @@ use crate::scenario::specs::scenario::DeviceSpec;
 use crate::scenario::specs::system::{SystemKind, SystemSpec};
 use crate::units::shown_bytes;
 
-/// A component of a scenario, and those below it.
+/// A component of a scenario with its descendants.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explained {
-    /// Its place in the component above it: a key such as `disk`, or `members[0..4]`; `system` of the whole.
+    /// Its key in the parent, such as `disk` or `members[0..4]`; `system` for the whole system.
     pub role: String,
-    /// Its path: `system.members[2]`, members counted one by one; of members that are built alike the first.
+    /// Its path, such as `system.members[2]`; for identical members, that of the first.
     pub path: String,
     /// Number of identical components.
     pub count: u32,
@@ -29,18 +29,18 @@ pub struct Explained {
     pub capacity_blocks: u64,
     /// Size of a block, bytes.
     pub block_bytes: u32,
-    /// Its keys with their values; of a drive's device its name.
+    /// Its keys with their values; for a drive's device, its name.
     pub parameters: Value,
     /// Notes: where writes wait, how much data a power cut loses, how many failures it survives.
     pub notes: Vec<String>,
-    /// The components below it, in the order of the scenario.
+    /// Its children, in the order of the scenario.
     pub children: Vec<Explained>,
 }
 
-/// The components of a system as a tree.
+/// Returns the components of a system as a tree.
 ///
 /// # Errors
-/// Parameters that do not fit together: names both sides.
+/// Parameters contradict each other; the fault names both.
 pub fn explain(system: &SystemSpec) -> Result<Explained, Faults> {
     let assembly = assemble::system(System::default(), system, 0)?;
     let sizes: Vec<(&str, u64, u32)> = assembly
@@ -96,7 +96,7 @@ fn of(spec: &SystemSpec, role: &str, path: String, count: u32, sizes: &[(&str, u
     }
 }
 
-/// Entries of a list as messages name them: `members[2]`, or `members[0..4]` of several.
+/// Returns the notation of list entries: `members[2]`, or `members[0..4]` for several.
 fn range(list: &str, from: u32, count: u32) -> String {
     match count {
         1 => format!("{list}[{from}]"),

@@ -1,4 +1,4 @@
-//! The idle modes of a scenario's device, outside a run.
+//! Break-even times of the idle modes of a scenario's device, without a run.
 
 use serde::Serialize;
 
@@ -7,21 +7,21 @@ use crate::fault::Fault;
 use crate::power::{BreakEven, PowerParameters};
 use crate::scenario::specs::scenario::DeviceSpec;
 
-/// Break-even times of one mechanism of a device in certain circumstances.
+/// Break-even times of one mechanism, for a number of tips that are active while idle.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BreakEvenReport {
-    /// Tips that go on reading servo bursts in the ready mode; none where nothing does.
+    /// Number of tips that read servo bursts in the ready mode; none for a device without such tips.
     pub idle_tips: u32,
-    /// Every idle mode against the ready one, which is the first.
+    /// Each idle mode compared with the ready mode, which is the first.
     pub modes: Vec<BreakEven>,
 }
 
 impl DeviceSpec {
-    /// Break-even times of its idle modes, for each number of tips on while idle that matters; empty where its powers are not
-    /// known.
+    /// Returns the break-even times of its idle modes, for each possible number of tips that are active while idle;
+    /// empty if its powers are unknown.
     ///
     /// # Errors
-    /// Powers that make no ladder: says which.
+    /// The powers of the idle modes do not fall from mode to mode.
     pub fn break_even(&self) -> Result<Vec<BreakEvenReport>, Fault> {
         match self {
             Self::Mems(parameters) => idle_tips(parameters)
@@ -40,7 +40,7 @@ impl DeviceSpec {
     }
 }
 
-/// Break-even times of the idle modes that powers name, if they are known.
+/// Returns the break-even times of the idle modes of power parameters; empty if they are unknown.
 fn of_powers(power: Option<&PowerParameters>) -> Result<Vec<BreakEvenReport>, Fault> {
     let report = |power: &PowerParameters| Ok(BreakEvenReport { idle_tips: 0, modes: power.ladder()?.break_even() });
     power.map(report).into_iter().collect()

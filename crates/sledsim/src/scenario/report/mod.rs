@@ -1,4 +1,4 @@
-//! Reports on a run, and on a system by itself.
+//! Reports on runs and on systems.
 
 pub(super) mod components;
 pub(super) mod energy;

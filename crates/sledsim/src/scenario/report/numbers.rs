@@ -1,4 +1,4 @@
-//! Every number of a report by its path: what tables of many runs are made of.
+//! All numbers of a report by path, for tables of many runs.
 
 use serde_json::Value;
 
@@ -11,8 +11,8 @@ const NOT_NUMBERS: [&str; 5] = ["sledsim", "title", "scenario", "citations", "hi
 const ITEM_NAMES: [&str; 3] = ["path", "name", "state"];
 
 impl Report {
-    /// Every number of the report with its path, such as `response.mean_ms`, in the order of the report; items of lists have
-    /// their name (`energy.states.seek.energy_j`) or their index. True is 1, false is 0.
+    /// Returns every number of the report with its path, such as `response.mean_ms`, in the order of the report. List
+    /// items are identified by name (`energy.states.seek.energy_j`) or index. True is 1, false is 0.
     #[must_use]
     pub fn numbers(&self) -> Vec<(String, f64)> {
         let mut numbers = Vec::new();

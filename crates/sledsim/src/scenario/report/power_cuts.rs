@@ -1,4 +1,4 @@
-//! Power cuts of a run: their times, and the report on each.
+//! Power cuts of a run: their times, and the report on each cut.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,43 +13,43 @@ use crate::scenario::specs::system::SystemSpec;
 use crate::time::{ns_to_s, s_to_ns, Time};
 use crate::units::ns_to_ms;
 
-/// Calls of components between a random request and the cut that follows it are fewer: a request takes some ten of them on a
-/// deep system.
+/// Random cuts follow a random request after fewer than this many calls of components. A request takes about ten calls
+/// on a deep system.
 const MOST_CALLS: u64 = 30;
 
-/// A power cut: the data that it lost, the time of recovery, and the service after it.
+/// The effects of a power cut: lost data, recovery time, and service after it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PowerCutReport {
-    /// When power failed, and came back, s.
+    /// Time at which power failed and returned, s.
     pub at_s: f64,
-    /// Requests under way then. They never come back and count among the failed; a write of them may have been made, in part.
+    /// Requests that were outstanding at that time. They fail; writes may have been executed completely or in part.
     pub under_way: u64,
-    /// Blocks that had been written before; none where the run was interrupted, as of those that follow.
+    /// Blocks that were written before; this and the following counts are none if the run was interrupted.
     pub written_blocks: Option<u64>,
-    /// Of these, blocks that went back to older data though a newer write had been acknowledged: by a volatile cache or buffer,
-    /// which had not promised to keep it.
+    /// Of these, blocks with older data than an acknowledged write that was not durable, for example in a volatile
+    /// cache or buffer.
     pub lost_blocks: Option<u64>,
-    /// Of these, blocks that hold neither what was acknowledged as durable nor anything newer: more than 0 only where the system
-    /// can't keep its word, as arrays without a journal that lack a member.
+    /// Of these, blocks with neither the data of their latest durable write nor newer data. This is above 0 only if the
+    /// system does not guarantee durability, such as a degraded array without a journal.
     pub lost_durable_blocks: Option<u64>,
-    /// Of these, blocks that can't be read: of members that have failed or have latent errors.
+    /// Of these, blocks that can't be read because of failed members or latent errors.
     pub unreadable_blocks: Option<u64>,
-    /// Recovery time, s; none if the next failure or the end of the run came first.
+    /// Recovery time, s; none if the next power cut or the end of the run came first.
     pub recovery_s: Option<f64>,
-    /// Requests that arrived while it recovered.
+    /// Requests that arrived during recovery.
     pub during_recovery: ServiceAfter,
-    /// Requests that arrived after that, until the next cut or the end of the run.
+    /// Requests that arrived after recovery, before the next cut or the end of the run.
     pub after: ServiceAfter,
 }
 
-/// Requests served after a power cut, those of the warm-up included.
+/// Requests served after a power cut, including those of the warm-up.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ServiceAfter {
     /// Their number.
     pub requests: u64,
-    /// Mean response, ms; none of no requests.
+    /// Mean response, ms; none without requests.
     pub mean_ms: Option<f64>,
-    /// Longest response, ms; none of no requests.
+    /// Longest response, ms; none without requests.
     pub max_ms: Option<f64>,
 }
 
@@ -80,7 +80,7 @@ impl PowerCutReport {
     }
 }
 
-/// Finds cuts at random in a run whose length is not known in advance.
+/// Returns the fault of random cuts in a run of unknown length.
 pub(in crate::scenario) fn check(run: &RunSpec) -> Option<Fault> {
     let random = run.power_cuts.as_ref().map_or(0, |cuts| cuts.random);
     (random > 0 && run.requests.is_none() && run.time_s.is_none()).then(|| {
@@ -93,7 +93,7 @@ pub(in crate::scenario) fn check(run: &RunSpec) -> Option<Fault> {
     })
 }
 
-/// Extents of tiers that are too large to be moved in a run with power cuts, which holds all bytes that are under way.
+/// Returns the fault of tiers whose extents are too large for a run with power cuts, which holds all outstanding data.
 pub(in crate::scenario) fn check_copies(system: &SystemSpec, at: &fault::Path, run: &RunSpec) -> Vec<Fault> {
     let mut found = Vec::new();
     if cuts(run).is_none() {
@@ -118,7 +118,7 @@ fn cuts(run: &RunSpec) -> Option<&PowerCutsSpec> {
     run.power_cuts.as_ref().filter(|cuts| !cuts.times_s.is_empty() || cuts.random > 0)
 }
 
-/// When power fails in the run of a scenario; `None` where it never does.
+/// Returns the times of power cuts in the run of a scenario; `None` without cuts.
 pub(in crate::scenario) fn plan(scenario: &Scenario) -> Option<PowerCutPlan> {
     let cuts = cuts(&scenario.run)?;
     let mut stream = Stream::new(scenario.seed, "power cuts");

@@ -1,5 +1,4 @@
-//! The report of a run, in the units people read. Every key has its description here; the schema of results comes from these
-//! definitions.
+//! The report of a run. The schema of results comes from these definitions and their descriptions.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,7 +9,7 @@ use super::power_cuts::PowerCutReport;
 use crate::engine::component::Measured;
 use crate::engine::{EndReason, Outcome, Overload, Replayed, Traffic};
 use crate::limits::{BLOCKS_OF_A_REQUEST, PARTS_OF_A_REQUEST};
-use crate::metrics::recorder::{Durations, PhaseSummary, Quantity, Recorded, Recorder, Which};
+use crate::metrics::recorder::{Durations, PhaseSummary, Quantity, Recorded, Recorder, Selection};
 use crate::metrics::{Measure, Summary};
 use crate::scenario::assemble::Assembly;
 use crate::scenario::specs::scenario::Scenario;
@@ -19,7 +18,7 @@ use crate::time::ns_to_s;
 use crate::units::{ns_to_ms, plural, shown_rate, BYTES_PER_MB};
 use crate::workloads::WorkloadSpec;
 
-/// Bins of a reported histogram in each doubling of the value.
+/// Bins of a reported histogram in each octave.
 const BINS_PER_OCTAVE: u32 = 4;
 
 /// Result of a run.
@@ -29,21 +28,21 @@ pub struct Report {
     pub sledsim: Program,
     /// Heading of the scenario.
     pub title: Option<String>,
-    /// Name of the stand-in that made the requests: a generator matched to published statistics of a workload whose trace is
-    /// not public, so that figures made with it are not that workload's. None for other workloads.
+    /// Name of the stand-in that generated the requests. A stand-in is matched to published statistics of a workload
+    /// whose trace is not public; its results are not those of the original workload. None for other workloads.
     pub stand_in: Option<String>,
-    /// The source of replayed requests; left out for other workloads.
+    /// The source of replayed requests; absent for other workloads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replay: Option<ReplayReport>,
     /// The end and the length of the run.
     pub run: RunReport,
     /// Numbers of requests.
     pub requests: Requests,
-    /// Offered and served rates of a system that cannot keep up with open arrivals. None if it keeps up,
-    /// where arrivals depend on completions, and in a session.
+    /// Offered and served rates of a system that cannot keep up with open arrivals. None if it keeps up, if arrivals
+    /// depend on completions, and in a session.
     pub overload: Option<OverloadReport>,
-    /// Time from arrival to completion: overhead + wait + service. This and all times below are of the requests that arrived in
-    /// the measurement window and were served by its end, `requests.measured`; none where there are none.
+    /// Time from arrival to completion: overhead + wait + service. This and all times below are of the requests that
+    /// arrived in the measurement window and were served by its end (`requests.measured`); none without such requests.
     pub response: Option<Summary>,
     /// Time from the end of command processing to dispatch.
     pub wait: Option<Summary>,
@@ -51,14 +50,14 @@ pub struct Report {
     pub service: Option<Summary>,
     /// Histogram of reads and writes, in bins of a quarter of a doubling.
     pub histogram: Histograms,
-    /// The same for reads alone; none without reads.
+    /// The same for reads; none without reads.
     pub reads: Option<ByOperation>,
-    /// The same for writes alone; none without writes.
+    /// The same for writes; none without writes.
     pub writes: Option<ByOperation>,
-    /// Flushes, which are not among the measured requests; left out where there were none.
+    /// Flushes, which are not included in the measured requests; absent without flushes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flushes: Option<Flushes>,
-    /// Times of the same requests where the trace was recorded; left out if the trace has none.
+    /// Recorded response times of the same requests; absent if the trace has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recorded: Option<RecordedReport>,
     /// Command processing, before a request may be scheduled; requests overlap in it.
@@ -68,31 +67,31 @@ pub struct Report {
     pub phases: PhasesReport,
     /// Requests in the system during the measurement window.
     pub in_system: InSystem,
-    /// Requests completed per second of the measurement window, whenever they arrived.
+    /// Requests completed per second of the measurement window, regardless of their arrival.
     pub throughput: Throughput,
     /// Data of these requests per second of the measurement window.
     pub bandwidth: Bandwidth,
-    /// Share of the measurement window in which mechanisms were serving, averaged over mechanisms.
+    /// Busy share of the measurement window, averaged over mechanisms.
     pub utilisation: Utilisation,
-    /// Requests that are ready and wait to be dispatched.
+    /// Requests that wait for dispatch.
     pub queue: Queue,
-    /// Energy over the measurement window; none where the device's powers are not known.
+    /// Energy over the measurement window; none if the powers of a device are unknown.
     pub energy: Option<Energy>,
     /// Time by state over the measurement window, summed over mechanisms.
     pub state_time: StateTime,
-    /// The device, or what takes its place.
+    /// The device, or the whole system if it has several.
     pub device: DeviceReport,
-    /// The scheduler's name; `several` where a system has different ones.
+    /// Name of the scheduler; `several` if drives have different ones.
     pub scheduler: String,
-    /// The work of each component, each before those below it; left out if the system is a drive alone.
+    /// The work of each component, parents first; absent for a single drive.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub components: Vec<ComponentReport>,
-    /// The effects of each power cut; left out if there was none.
+    /// The effects of each power cut; absent without cuts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub power_cuts: Vec<PowerCutReport>,
-    /// Works the device's values come from: keys of the catalogue's citations.
+    /// Citation keys of the sources of the devices' values.
     pub citations: Vec<String>,
-    /// The complete scenario: run it again for the same result.
+    /// The complete scenario; running it gives the same result.
     pub scenario: serde_json::Value,
 }
 
@@ -103,8 +102,8 @@ pub struct ReplayReport {
     pub format: String,
     /// The evidence for the format: the number of first lines that fit it, or that it was given.
     pub detected_by: String,
-    /// The units of times and addresses in the trace: `times in ms, addresses in sectors of 512 bytes`; `null` where the
-    /// format's description states them.
+    /// The units of times and addresses in the trace: `times in ms, addresses in sectors of 512 bytes`; `null` if they
+    /// are fixed by the format.
     pub units: Option<String>,
     /// The replay mode in use: `open`, `closed` or `outstanding`.
     pub mode: String,
@@ -126,11 +125,12 @@ pub struct Program {
 /// The end and the length of the run.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RunReport {
-    /// The reason of its end: `workload-ended`, `requests`, `time`, `interrupted`, or `failed` if a custom policy failed.
+    /// The reason for its end: `workload-ended`, `requests`, `time`, `interrupted`, or `failed` if a custom policy
+    /// failed.
     pub end: String,
-    /// True if it ran to its end; false if it was interrupted or failed.
+    /// True if the run was completed; false if it was interrupted or failed.
     pub complete: bool,
-    /// The reason why submitted and completed requests differ, or that the run was interrupted.
+    /// Reason for a difference between submitted and completed requests, or a note that the run was interrupted.
     pub note: Option<String>,
     /// Simulated time, s.
     pub simulated_s: f64,
@@ -141,32 +141,32 @@ pub struct RunReport {
 /// Numbers of requests.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Requests {
-    /// Submitted, warm-up included.
+    /// Submitted, including the warm-up.
     pub submitted: u64,
-    /// Completed, warm-up included.
+    /// Completed, including the warm-up.
     pub completed: u64,
-    /// Refused by the system, or for data that it has lost, or under way when power failed.
+    /// Failed: rejected by the system, of lost or unreadable data, or outstanding when power failed.
     pub failed: u64,
-    /// Those of the failed ones that would have fitted: what they asked for is lost, or can't be read.
+    /// Failed requests of valid addresses: their data is lost or can't be read.
     pub lost: u64,
-    /// Submitted and neither completed nor refused when the run ended.
+    /// Submitted, but neither completed nor failed at the end of the run.
     pub in_flight: u64,
     /// Submitted during the warm-up.
     pub warmup: u64,
-    /// In the response, wait and service times: reads and writes that arrived in the measurement window and were served by its
-    /// end. Flushes are counted in `flushes`.
+    /// Included in response, wait and service times: reads and writes that arrived in the measurement window and were
+    /// served by its end. Flushes are counted in `flushes`.
     pub measured: u64,
     /// Bad trace records that were skipped.
     pub skipped_records: u64,
-    /// Dispatched during the measurement window together with others, merged or as batches. On a device of several sleds each
-    /// part of a request counts.
+    /// Dispatched together with others during the measurement window, merged or in batches. On a device of several
+    /// sleds, each part of a request counts.
     pub merged: u64,
-    /// Accesses that served the requests of `merged`; alone each would have been one.
+    /// Number of accesses that served the requests counted in `merged`.
     pub merged_accesses: u64,
 }
 
-/// Open arrivals that come faster than they are served. The number of requests in the system grows as long as they go on, so
-/// response and wait times depend on the length of the run and have no confidence interval.
+/// Overload: open arrivals exceed the service rate. The number of requests in the system grows during the run, so
+/// response and wait times depend on its length and have no confidence interval.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct OverloadReport {
     /// The rates in words: `cannot keep up: 5,000/s offered, 2,761/s served`.
@@ -185,18 +185,18 @@ pub struct InSystem {
     pub at_start: u64,
     /// Arrived in the window.
     pub arrived: u64,
-    /// Served in the window, whenever they arrived: these are counted in `throughput`, `bandwidth` and
+    /// Served in the window, regardless of their arrival: counted in `throughput`, `bandwidth` and
     /// `energy.per_request_mj`.
     pub completed: u64,
     /// Failed in the window.
     pub failed: u64,
     /// In the system at the end of the window.
     pub at_end: u64,
-    /// Number in the system, averaged over time.
+    /// Mean number of requests in the system.
     pub mean: f64,
     /// Time spent in the system in the window per request completed in it, ms. By Little's law `mean` is this times
-    /// `throughput.requests_per_s` / 1000. It equals the mean response where nothing fails and the system is empty at both ends
-    /// of the window. None without completions.
+    /// `throughput.requests_per_s` / 1000. It equals the mean response if no request fails and the system is empty at
+    /// both ends of the window. None without completions.
     pub time_ms: Option<f64>,
 }
 
@@ -214,7 +214,7 @@ pub struct Histograms {
 /// A distribution.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct HistogramReport {
-    /// Borders of the bins, ms: one more than there are bins.
+    /// Edges of the bins, ms: one more than the number of bins.
     pub edges_ms: Vec<f64>,
     /// Number of requests in each bin.
     pub counts: Vec<u64>,
@@ -233,14 +233,14 @@ pub struct ByOperation {
     pub service: Option<Summary>,
 }
 
-/// Flushes of the measurement window: requests without blocks, which end when all that was written before is durable.
+/// Flushes in the measurement window: requests without blocks that complete when all earlier writes are durable.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Flushes {
     /// Time from arrival to completion.
     pub response: Summary,
 }
 
-/// Times from arrival to completion that a trace has of its requests where it was recorded; of those that this run measured.
+/// Response times recorded in a trace, for the requests that this run measured.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RecordedReport {
     /// Over reads and writes.
@@ -308,25 +308,25 @@ pub struct Bandwidth {
 pub struct Utilisation {
     /// Fraction of time.
     pub fraction: f64,
-    /// Service demand: time in which mechanisms were serving in the window per request completed in it, averaged over
-    /// mechanisms, ms. By the utilisation law `fraction` is this times `throughput.requests_per_s` / 1000. None without
-    /// completions.
+    /// Service demand: busy time of mechanisms in the window per request completed in it, averaged over mechanisms, ms.
+    /// By the utilisation law `fraction` is this times `throughput.requests_per_s` / 1000. None without completions.
     pub demand_ms: Option<f64>,
 }
 
 /// Waiting requests.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Queue {
-    /// Average over time, all mechanisms together.
+    /// Mean over time, summed over mechanisms.
     pub mean: f64,
-    /// Most at one mechanism at once.
+    /// Maximum at one mechanism.
     pub max: u64,
 }
 
 /// The device of a run.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DeviceReport {
-    /// Its name in the catalogue, or the path of its file; of other systems their name, or what they are made of.
+    /// Its name in the catalogue or the path of its file; for other systems their name or a description of their
+    /// components.
     pub name: String,
     /// Number of blocks.
     pub capacity_blocks: u64,
@@ -336,14 +336,14 @@ pub struct DeviceReport {
     pub capacity_gb: f64,
 }
 
-/// The schema of results, with a description of every key.
+/// Returns the schema of results, with a description of every key.
 #[must_use]
 pub fn report_schema() -> serde_json::Value {
     serde_json::to_value(schemars::schema_for!(Report)).unwrap_or_default()
 }
 
 impl Report {
-    /// Puts the report together.
+    /// Returns the report of a run.
     pub(in crate::scenario) fn new(
         scenario: &Scenario,
         assembly: &Assembly,
@@ -433,7 +433,7 @@ impl InSystem {
     }
 }
 
-/// Seconds of the window as milliseconds for each request completed in it.
+/// Converts seconds of the window to milliseconds per request completed in it.
 fn per_completion_ms(seconds: f64, traffic: &Traffic) -> Option<f64> {
     (traffic.completed > 0).then(|| seconds * 1e3 / traffic.completed as f64)
 }
@@ -557,7 +557,7 @@ impl Histograms {
 
 impl HistogramReport {
     fn of(recorder: &Recorder, quantity: Quantity) -> Self {
-        let bins = recorder.histogram(quantity, Which::All).bins(BINS_PER_OCTAVE);
+        let bins = recorder.histogram(quantity, Selection::All).bins(BINS_PER_OCTAVE);
         Self { edges_ms: bins.edges_ns.iter().map(|&ns| ns_to_ms(ns as f64)).collect(), counts: bins.counts }
     }
 }

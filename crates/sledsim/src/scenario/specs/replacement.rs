@@ -16,7 +16,7 @@ pub fn replacement_schema() -> Value {
     serde_json::to_value(schemars::schema_for!(ReplacementChoice)).unwrap_or_default()
 }
 
-/// Returns the policy that `document` describes: a name, or a table with a name and parameters. `loader` finds a custom policy;
+/// Returns the policy of `document`: a name, or a table with a name and parameters. `loader` loads a custom policy;
 /// relative paths start from `base`.
 ///
 /// # Errors
