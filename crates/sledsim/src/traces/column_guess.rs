@@ -137,11 +137,11 @@ pub(super) fn suggest(map: &ColumnMap, head: &Head, options: &TraceOptions) -> O
     }
     let (mut columns, _) = resolve(&map).ok()?;
     let mut last = None;
-    let mut is_request = |line: &&[u8]| match columns.line(line) {
+    let is_request = |line: &&[u8]| match columns.line(line) {
         Ok(Step::Request(record)) => last.replace(record.time).is_none_or(|last| last <= record.time),
         _ => false,
     };
-    let is_good = if has_header { rest } else { head.lines.as_slice() }.iter().all(|line| is_request(line));
+    let is_good = if has_header { rest } else { head.lines.as_slice() }.iter().all(is_request);
     (is_good && !suggestion.is_empty()).then_some(suggestion)
 }
 

@@ -261,8 +261,8 @@ mod tests {
         let op = OPS[(number % 3) as usize];
         let record = TraceRecord {
             flags: if number % 2 == 0 { Flags::DURABLE.with(Flags::METADATA) } else { Flags::NONE },
-            response_ns: (number % 5 == 0).then_some(number),
-            gap_ns: (number % 7 == 0).then_some(u64::MAX - number),
+            response_ns: (number.is_multiple_of(5)).then_some(number),
+            gap_ns: (number.is_multiple_of(7)).then_some(u64::MAX - number),
             outcome: Outcome::ALL.get((number % 6) as usize).copied(),
             ..TraceRecord::new(time_ns, u32::MAX - (number % 4) as u32, u64::MAX - number, number, op)
         };
@@ -271,7 +271,7 @@ mod tests {
             1 => Place::Byte(u64::MAX - number),
             _ => Place::Record(number),
         };
-        Entry { place, record, flushes: number % 11 == 0 }
+        Entry { place, record, flushes: number.is_multiple_of(11) }
     }
 
     /// Numbers of records in memory and records in all: one run, several, and more than are merged at once.
