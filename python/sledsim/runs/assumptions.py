@@ -36,6 +36,7 @@ def replay_assumptions(summary: Mapping[str, Any], *others: Mapping[str, Any], w
         "outstanding": f"closed: {with_count(workload['outstanding'], 'request')} outstanding",
     }
     parts = [f"format {replay['format']} ({replay['detected_by']})", replay["units"], FITS[workload["fit"]]]
+    parts += ["records sorted by time"] if workload["sort"] else []
     mechanisms = dict.fromkeys(each for run in (summary, *others) for each in mechanisms_of(run))
     positions = [POSITIONS[each] for each in mechanisms if each in POSITIONS]
     if positions:
