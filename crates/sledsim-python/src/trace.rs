@@ -178,6 +178,7 @@ impl TraceReader {
 #[pymethods]
 impl TraceReader {
     #[new]
+    #[allow(clippy::too_many_arguments)] // Keyword arguments of a Python function.
     #[pyo3(signature = (source, *, format = None, skip_bad = 0, sort = false, sector_bytes = None, columns = None, event = None, time_unit = None))]
     fn new(
         source: Source,

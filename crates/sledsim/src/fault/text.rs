@@ -137,13 +137,11 @@ impl Fault {
     fn expected(&self) -> String {
         match &self.allowed {
             None => String::new(),
-            Some(Allowed::Names(names)) if self.kind != Kind::Missing => {
-                match &self.suggestion {
-                    Some(name) => format!(": did you mean {name:?}?"),
-                    None if names.is_empty() => " (known: none)".to_owned(),
-                    None => format!(" (known: {})", names.join(", ")),
-                }
-            }
+            Some(Allowed::Names(names)) if self.kind != Kind::Missing => match &self.suggestion {
+                Some(name) => format!(": did you mean {name:?}?"),
+                None if names.is_empty() => " (known: none)".to_owned(),
+                None => format!(" (known: {})", names.join(", ")),
+            },
             Some(allowed) => allowed.to_string(),
         }
     }

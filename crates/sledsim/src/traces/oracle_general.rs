@@ -68,15 +68,15 @@ struct Record {
 }
 
 impl Record {
-    /// The record of so many bytes.
+    /// Returns the record of [`RECORD_BYTES`] bytes.
     fn of(raw: &[u8]) -> Self {
-        let number =
-            |at: usize, bytes: usize| raw[at..at + bytes].iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte));
-        let next = number(16, 8) as i64;
+        let bytes = |at: usize| -> [u8; 8] { std::array::from_fn(|byte| raw[at + byte]) };
+        let short = |at: usize| u32::from_le_bytes(std::array::from_fn(|byte| raw[at + byte]));
+        let next = i64::from_le_bytes(bytes(16));
         Self {
-            time_s: number(0, 4) as u32,
-            object: number(4, 8),
-            bytes: number(12, 4) as u32,
+            time_s: short(0),
+            object: u64::from_le_bytes(bytes(4)),
+            bytes: short(12),
             next: (next != -1 && next != i64::MAX).then_some(next),
         }
     }

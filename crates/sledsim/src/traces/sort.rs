@@ -260,9 +260,9 @@ mod tests {
     fn entry(number: u64, time_ns: u64) -> Entry {
         let op = OPS[(number % 3) as usize];
         let record = TraceRecord {
-            flags: if number % 2 == 0 { Flags::DURABLE.with(Flags::METADATA) } else { Flags::NONE },
-            response_ns: (number.is_multiple_of(5)).then_some(number),
-            gap_ns: (number.is_multiple_of(7)).then_some(u64::MAX - number),
+            flags: if number.is_multiple_of(2) { Flags::DURABLE.with(Flags::METADATA) } else { Flags::NONE },
+            response_ns: number.is_multiple_of(5).then_some(number),
+            gap_ns: number.is_multiple_of(7).then_some(u64::MAX - number),
             outcome: Outcome::ALL.get((number % 6) as usize).copied(),
             ..TraceRecord::new(time_ns, u32::MAX - (number % 4) as u32, u64::MAX - number, number, op)
         };
