@@ -109,11 +109,11 @@ fn an_archive_with_one_trace_is_read_as_that_trace() {
     let hidden = tar_entry("cbs/._hour.csv", b'0', b"x");
     let expected = Ok((3, "cbs/hour.csv".to_owned()));
     for content in [
-        tar(&[file.clone()]),
+        tar(std::slice::from_ref(&file)),
         file.clone(),
         tar(&[directory, readme, file.clone(), hidden]),
         tar(&[compressed]),
-        gzip(&tar(&[file.clone()])),
+        gzip(&tar(std::slice::from_ref(&file))),
         zip(&[("cbs/", b""), ("cbs/hour.csv", TRACE.as_bytes())], true),
         zip(&[("cbs/hour.csv", TRACE.as_bytes()), ("LICENSE.txt", b"free\n")], false),
         zip(&[("cbs/hour.csv", &gzip(TRACE.as_bytes()))], false),
@@ -161,7 +161,7 @@ fn archives_of_several_files_list_them() {
 fn damaged_archives_are_errors() {
     let folder = Folder::new();
     let entry = tar_entry("hour.csv", b'0', TRACE.as_bytes());
-    let archive = tar(&[entry.clone()]);
+    let archive = tar(std::slice::from_ref(&entry));
     let mut second = tar(&[entry.clone(), entry.clone()]);
     second[1024 + 4] ^= 1;
     let mut huge = entry;
