@@ -461,7 +461,7 @@ mod tests {
     fn numbers_of_tar_headers_are_octal_or_binary() {
         assert_eq!(tar_number(b"0000755\0"), Some(0o755));
         assert_eq!(tar_number(b"   12 \0\0"), Some(0o12));
-        assert_eq!(tar_number(&[0x80, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1]), Some((2 << 24) + 1));
+        assert_eq!(tar_number(&[0x80, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1]), Some((2 << 32) + 1));
         assert_eq!(tar_number(&[0xff; 12]), None);
     }
 

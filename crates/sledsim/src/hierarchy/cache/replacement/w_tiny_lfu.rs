@@ -129,10 +129,12 @@ impl WTinyLfu {
         let entries = &mut self.entries;
         let candidate = entries.victim(WINDOW, may_evict);
         let victim = entries.victim(PROBATION, may_evict).or_else(|| entries.victim(PROTECTED, may_evict));
-        match (candidate, victim) {
-            (Some(candidate), Some(victim)) if self.estimate(candidate) <= self.estimate(victim) => Some(candidate),
-            (candidate, victim) => victim.or(candidate),
-        }
+        let (Some(candidate), Some(victim)) = (candidate, victim) else { return candidate.or(victim) };
+        let candidate_leaves = self.estimate(candidate) <= self.estimate(victim);
+        let (leaves, stays) = if candidate_leaves { (candidate, victim) } else { (victim, candidate) };
+        // It was not refused: the next search must find it again.
+        self.entries.released(stays);
+        Some(leaves)
     }
 }
 
