@@ -301,7 +301,8 @@ def count_hits_in_libcachesim(_: float, folder: Path) -> Found:
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     misses = float(ran.stdout.split("miss ratio ")[1].split(",")[0])
     hits = sledsim.studies.hit_ratio(CACHE_TRACE, "lru", CACHE_PAGES, page_bytes=512).ratio("lru", CACHE_PAGES)
-    assert hits is not None and abs(1 - hits - misses) < 1e-4, ran.stdout
+    assert hits is not None
+    assert abs(1 - hits - misses) < 1e-4, ran.stdout
     return {"each_s": (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / len(keys)}
 
 
