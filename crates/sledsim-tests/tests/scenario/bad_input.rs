@@ -40,19 +40,11 @@ fn unknown_keys_suggest_the_nearest() {
 #[test]
 fn unknown_names_suggest_the_nearest() {
     let scheduler = changed(|document| document["system"]["scheduler"] = json!("sptff"));
-    assert_parts(
-        &scheduler,
-        &["system.scheduler.name = \"sptff\" is not known: did you mean \"sptf\"?", "fcfs", "zsptf"],
-    );
+    assert_parts(&scheduler, &["system.scheduler.name = \"sptff\" is not known: did you mean \"sptf\"?"]);
     let device = changed(|document| document["system"]["device"] = json!("g22"));
     assert_parts(
         &device,
-        &[
-            "system.device.name = \"g22\" is not known: did you mean \"g2\"?",
-            "griffin1999",
-            "catalogue",
-            "path of a device file",
-        ],
+        &["system.device.name = \"g22\" is not known: did you mean \"g2\"?", "catalogue", "path of a device file"],
     );
     let own = changed(|document| {
         document["system"]["device"] = json!({"name": "own", "mechanism": "simpledisk-constant", "block_bytes": 512});
