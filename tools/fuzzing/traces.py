@@ -138,6 +138,9 @@ class Traces:
         if not (given["whole"] and usual and detected):
             return
         rows = given["rows"]
+        if given["written"] == "blktrace":
+            # Events of the same time are ordered by device, as blkparse orders them.
+            rows = sorted(rows, key=lambda row: row[:2])
         require(count == len(rows), f"{count} records read, {len(rows)} written")
         require([int(each) for each in columns["bytes"]] == [row[3] * 512 for row in rows], "other sizes than written")
         if given["written"] != "arc":

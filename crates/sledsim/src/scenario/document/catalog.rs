@@ -167,11 +167,12 @@ fn holds_drawing(name: &str, folder: &Path) -> bool {
         if keys.contains_key(DRAWING) {
             return true;
         }
-        let Some(base) = keys.get(document::BASE).and_then(Node::as_text) else {
+        let Some(base) = keys.get(document::BASE) else {
             let is_single = |node: &Node| !matches!(node.content, Content::Table(_) | Content::List(_));
             return !keys.is_empty() && !keys.contains_key("mechanism") && keys.values().all(is_single);
         };
         folder = read.path.as_deref().and_then(Path::parent).unwrap_or(&folder).to_owned();
+        let Some(base) = base.as_text() else { return false };
         name = base.to_owned();
     }
     false
