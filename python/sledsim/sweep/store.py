@@ -92,7 +92,9 @@ class Store(Framed):
         refuse_links(folder, (MARK, *folders))
         try:
             if not (folder / MARK).exists():
-                if folder.is_dir() and any(folder.iterdir()) and not _is_half_made(folder):
+                is_other = folder.is_dir() and any(folder.iterdir()) and not _is_half_made(folder)
+                # Another process may have made it a store in the meantime.
+                if is_other and not (folder / MARK).exists():
                     says = "is not a store, and not empty: name a store or a new folder"
                     raise make_error(StoreError, "conflict", says, file=folder)
                 for name in folders:
