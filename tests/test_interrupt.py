@@ -52,6 +52,16 @@ def test_a_comparison_is_interrupted(scenario_file: Path) -> None:
     assert "run 1 of 2" in err
 
 
+def test_a_comparison_on_a_trace_is_interrupted(trace_file: Path) -> None:
+    many = ("--device", "g2,g3", "--scheduler", "fcfs,sptf", "--set", "workload.repeat=100000000")
+    status, out, err = interrupted("replay", trace_file, *many)
+    assert status == 130
+    assert "g2, fcfs: interrupted after" in out
+    assert "not run: g2, sptf; g3, fcfs; g3, sptf" in out
+    assert "lowest mean response" not in out
+    assert "interrupted" in err
+
+
 def test_a_comparison_of_power_strategies_is_interrupted(scenario_file: Path) -> None:
     status, out, err = interrupted("power", scenario_file, *LONG)
     assert status == 130

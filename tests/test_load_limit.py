@@ -183,7 +183,7 @@ def test_arrivals_without_a_rate_are_refused(tmp_path: Path) -> None:
         sledsim.find_limit(closed, p99_ms=5.0)
     trace = tmp_path / "untimed.lis"
     trace.write_text("0 1 0 0\n1 1 0 1\n0 1 0 2\n7 2 0 3\n")
-    with pytest.raises(SledsimError, match="closed loop"):
+    with pytest.raises(SledsimError, match="no highest load exists in mode outstanding"):
         sledsim.find_limit(trace, "g2", p99_ms=5.0)
 
 

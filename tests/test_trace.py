@@ -71,9 +71,11 @@ def test_histograms_and_devices_of_a_trace(tmp_path: Path, sledsim_cli: Callable
     message = sledsim_cli("trace", path).out
     assert "8: 0 to 3, 7, 9 to 10, 400" in message
     # 47 steps of 128 MiB and 4 KiB: 6.308 GB, more than a g3 has, less than an atlas10k.
-    [fits] = re.findall(r"^fits +(.+)$", message, flags=re.MULTILINE)
+    [fits] = re.findall(r"^fits other devices +(.+)$", message, flags=re.MULTILINE)
+    [sleds] = re.findall(r"^fits MEMS storage +(.+)$", message, flags=re.MULTILINE)
     [small] = re.findall(r"^does not fit +(.+)$", message, flags=re.MULTILINE)
     assert {"atlas10k", "uberdisk"} <= set(re.findall(r"[\w-]+", fits))
+    assert sleds == "none"
     assert "g3 (6.143 GB)" in small
     assert "--fit scale" in small
     assert re.search(r"^2 KiB +16 +33.3 +75.0 +█{32}$", message, flags=re.MULTILINE)

@@ -61,10 +61,12 @@ def test_the_margin_is_the_mean_difference_of_paired_requests(poisson: Callable[
     assert comparison.verdict().startswith("lowest mean response: g3, sptf: ")
 
 
-def test_equal_devices_have_no_winner_by_more_than_chance(poisson: Callable[..., Path], tmp_path: Path) -> None:
+def test_small_and_no_differences_have_no_winner(poisson: Callable[..., Path], tmp_path: Path) -> None:
     (tmp_path / "same.toml").write_text('base = "g2"\n')
-    comparison = sledsim.compare(poisson(300), devices=["g2", str(tmp_path / "same.toml")])
-    assert "may be chance" in comparison.verdict()
+    trace = poisson(100)
+    equal = sledsim.compare(trace, devices=["g2", str(tmp_path / "same.toml")])
+    assert equal.verdict() == "lowest mean response: g2, fcfs, equal to same, fcfs"
+    assert "may be chance" in sledsim.compare(trace, devices="g3", schedulers=["fcfs", "look"]).verdict()
 
 
 def test_a_device_that_is_too_small_has_a_row_without_figures(poisson: Callable[..., Path]) -> None:
@@ -75,6 +77,10 @@ def test_a_device_that_is_too_small_has_a_row_without_figures(poisson: Callable[
     assert large.keeps_up
     assert "beyond" in str(small.error)
     assert comparison.table().rows[0][:2] == ["g2, fcfs", "too small"]
+    # 10,000,000 blocks of 512 bytes; both schedulers have one note.
+    notes = sledsim.compare(trace, devices=["g2", "superdisk"], schedulers=["fcfs", "sptf"]).table().notes
+    [note] = (note for note in notes if note.startswith("too small"))
+    assert note.startswith("too small: g2 (3.456 GB); the trace needs at least 5.1")
     with pytest.raises(SledsimError, match="beyond"):
         sledsim.compare(trace, devices=["g2", "g1"])
     assert all(each.result for each in sledsim.compare(trace, devices=["g2", "g3"], fit="scale").combinations)
@@ -187,3 +193,20 @@ def test_a_replay_to_its_end_is_not_told_to_run_longer(poisson: Callable[..., Pa
     for rate_per_s in (0.9e3 / SERVICE_MS, 1.1e3 / SERVICE_MS, 3e3 / SERVICE_MS):
         brief = str(sledsim.replay(poisson(rate_per_s, requests=1000), "simpledisk-constant").brief())
         assert "longer run" not in brief
+
+
+def test_a_suggestion_replaces_the_short_form_of_an_option(
+    poisson: Callable[..., Path], sledsim_cli: Callable[..., Outcome]
+) -> None:
+    trace = poisson(100, requests=400, last_block=10_000_000)
+    for typed in (["-d", "g2"], ["-dg2"], ["--device", "g2"], ["--device=g2"]):
+        message = sledsim_cli("replay", trace, *typed).err
+        [larger] = (line for line in message.splitlines() if "--device g3" in line)
+        assert larger.split() == ["sledsim", "replay", str(trace), "--device", "g3"]
+
+
+def test_an_option_that_replay_lacks_names_the_setting(
+    poisson: Callable[..., Path], sledsim_cli: Callable[..., Outcome]
+) -> None:
+    refused = sledsim_cli("replay", poisson(100, requests=4), "--sector-bytes", "512")
+    assert (refused.status, "write --set workload.sector_bytes=VALUE" in refused.err) == (2, True)

@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from sledsim.cli.checks import require_distinct, require_texts
-from sledsim.cli.errors import device_with_room, key_formatter, print_suggestions, with_options
+from sledsim.cli.errors import device_with_room, key_formatter, option_hint, print_suggestions, with_options
 from sledsim.cli.output import print_error
 from sledsim.cli.streams import (
     BAD_INPUT,
@@ -118,10 +118,11 @@ class Group(TyperGroup):
             options = [formatted(*each) for each in suggested if each not in columns]
             if columns:
                 options.insert(0, " ".join(formatted(*each) for each in columns))
-            print_suggestions(self._global_options(ctx) + ctx.meta[TYPED], options)
+            print_suggestions(self._global_options(ctx) + ctx.meta[TYPED], options, ctx.meta[COMMAND])
             raise typer.Exit(BAD_INPUT) from None
         except typer.TyperException as error:
-            print_error(error.format_message())
+            hint = option_hint(getattr(error, "option_name", None), ctx.meta.get(COMMAND))
+            print_error(hint or error.format_message())
             write(f"see: {ctx.meta[NAME]} --help", err=True)
             raise typer.Exit(error.exit_code) from None
         except KeyboardInterrupt:

@@ -343,7 +343,7 @@ def trace(
 
 def _print_summary(opened: "Trace", file: Path, *, as_json: bool) -> None:
     """Print what a trace contains."""
-    from sledsim.devices.entries import capacities
+    from sledsim.devices.entries import capacities, sled_names
     from sledsim.traces.info import info_tables
 
     found = opened.info()
@@ -352,7 +352,7 @@ def _print_summary(opened: "Trace", file: Path, *, as_json: bool) -> None:
         fits = {name: capacity_bytes >= found["end_offset_bytes"] for name, capacity_bytes in sizes}
         print_json({**found.to_dict(), "fits": fits})
     else:
-        print_tables(info_tables(file, found, sizes))
+        print_tables(info_tables(file, found, sizes, sled_names()))
 
 
 def _convert(opened: "Trace", out: Path, to: str | None) -> None:

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from sledsim._core import Fault, SledsimError
     from sledsim.show.faults import Words
 
-__all__ = ["device_with_room", "key_formatter", "name_and_form", "print_suggestions", "with_options"]
+__all__ = ["device_with_room", "key_formatter", "name_and_form", "option_hint", "print_suggestions", "with_options"]
 
 
-def print_suggestions(typed: Sequence[str], options: Iterable[str]) -> None:
+def print_suggestions(typed: Sequence[str], options: Iterable[str], command: Any) -> None:
     """Print commands that would work instead of the one that failed.
 
     Parameters
@@ -23,27 +23,52 @@ def print_suggestions(typed: Sequence[str], options: Iterable[str]) -> None:
         The arguments of the failed command, without the program's name.
     options
         Options that would fix it, one for each suggestion.
+    command
+        The command that was called.
     """
+    forms = {form: parameter.opts for parameter in command.params for form in parameter.opts}
     commands = [
-        f"  {shlex.join(['sledsim', *_without(option.split()[0], typed)])} {option}"
+        f"  {shlex.join(['sledsim', *_without(forms.get(name, [name]), typed)])} {option}"
         for option in options
-        if option.startswith("--")
+        if (name := option.split()[0]).startswith("--")
     ]
     # Standard input has been read and cannot be read again.
     if commands and "-" not in typed:
         write("\n".join([f"to go on, {'one of' if len(commands) > 1 else 'with'}:", *commands]), err=True)
 
 
-def _without(option: str, typed: Sequence[str]) -> list[str]:
-    """Return arguments without an option that a suggestion replaces; ``--set`` and ``--column`` are repeatable."""
-    if option in ("--set", "--column"):
+def _without(forms: Sequence[str], typed: Sequence[str]) -> list[str]:
+    """Return arguments without an option, in any of its forms; ``--set`` and ``--column`` are repeatable and stay."""
+    if "--set" in forms or "--column" in forms:
         return list(typed)
+    # A value may be attached: --device=g2, -dg2.
+    attached = tuple(f"{form}=" if form.startswith("--") else form for form in forms)
     kept, is_value = list[str](), False
     for word in typed:
-        if not is_value and word != option and not word.startswith(f"{option}="):
+        if not is_value and word not in forms and not word.startswith(attached):
             kept.append(word)
-        is_value = word == option and not is_value
+        is_value = word in forms and not is_value
     return kept
+
+
+#: Keys of a replay that are set with ``--set``; some are options of other commands that read traces.
+KEYS_OF_REPLAY = ("start_s", "end_s", "first_record", "repeat", "sector_bytes", "event", "time_unit")
+
+
+def option_hint(option: str | None, command: Any) -> str | None:
+    """Return the setting to write instead of an option that `replay` does not have; ``None`` if there is none.
+
+    Parameters
+    ----------
+    option
+        The option that was typed.
+    command
+        The command that was called; ``None`` if none was.
+    """
+    key = (option or "").lstrip("-").replace("-", "_")
+    if command is None or command.name != "replay" or key not in KEYS_OF_REPLAY:
+        return None
+    return f"No such option: {option}; write --set workload.{key}=VALUE instead"
 
 
 def device_with_room(error: "SledsimError") -> list[tuple[str, Any]]:

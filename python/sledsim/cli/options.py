@@ -83,7 +83,10 @@ System = Annotated[
     typer.Argument(metavar="SYSTEM", help="Scenario, - for standard input, or a device or drawing by name or file."),
 ]
 TraceFile = Annotated[
-    Path, typer.Argument(metavar="TRACE", help="Block trace, compressed, in an archive, or the files of blktrace.")
+    Path,
+    typer.Argument(
+        metavar="TRACE", help="Block trace, also compressed or in an archive; of blktrace, a file or their folder."
+    ),
 ]
 Sets = Annotated[
     list[str] | None,
@@ -120,7 +123,7 @@ FindLimit = Annotated[
     typer.Option(
         "--find-limit",
         metavar="BOUND",
-        help="Find the highest load with a response time of at most p99=20ms, p99.9=50ms or mean=5ms.",
+        help="Find the highest load with response times within BOUND: p99=20ms, p99.9=50ms or mean=5ms.",
     ),
 ]
 Metric = Annotated[

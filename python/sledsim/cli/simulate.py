@@ -151,27 +151,35 @@ def replay(
             "--device",
             "-d",
             metavar="NAME",
-            help="Device of the catalogue, or a device file; several with commas (default: g2, g3 and two disks).",
+            help="Device of the catalogue (see `sledsim list devices`), or a device file; several with commas "
+            "(default: g2, g3 and the disks travelstar and ultrastar36z15).",
             autocompletion=device_names,
         ),
     ] = None,
     scheduler: Annotated[
         list[str] | None,
         typer.Option(
-            "--scheduler", metavar="NAME", help="Scheduler; several with commas.", autocompletion=scheduler_names
+            "--scheduler",
+            metavar="NAME",
+            help="Scheduler (see `sledsim list schedulers`); several with commas (default: fcfs).",
+            autocompletion=scheduler_names,
         ),
     ] = None,
     time_scale: Annotated[
         float | None, typer.Option(metavar="X", help="Multiply the times between arrivals by X.")
     ] = None,
     mode: Annotated[
-        str | None, typer.Option(metavar="NAME", help="open (as recorded), closed, outstanding, or auto.")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Arrivals: open (as recorded), closed (gaps after completions), outstanding, or auto (default).",
+        ),
     ] = None,
     outstanding: Annotated[
         int | None, typer.Option(metavar="N", help="Requests kept outstanding in mode outstanding.")
     ] = None,
     fit: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Addresses beyond the device: error, wrap or scale.")
+        str | None, typer.Option(metavar="NAME", help="Addresses beyond the device: error (default), wrap or scale.")
     ] = None,
     devices: Annotated[
         str | None, typer.Option(metavar="N,N,…", help="Replay only requests to these devices of the trace.")

@@ -26,6 +26,7 @@ __all__ = [
     "device",
     "device_entry",
     "device_of",
+    "sled_names",
     "with_room",
     "wrong_device",
 ]
@@ -184,8 +185,13 @@ def with_room(least_bytes: float) -> str | None:
         The capacity, bytes.
     """
     large = [name for name, capacity_bytes in capacities() if capacity_bytes >= least_bytes]
-    sleds = [name for name in large if "mems" in Device(name).MECHANISMS]
-    return next(iter(sleds or large), None)
+    sleds = sled_names()
+    return next(iter([name for name in large if name in sleds] or large), None)
+
+
+def sled_names() -> set[str]:
+    """Return the devices of the catalogue that are MEMS storage."""
+    return {name for name in catalog() if "mems" in Device(name).MECHANISMS}
 
 
 def _tables() -> list[Table]:

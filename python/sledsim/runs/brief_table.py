@@ -140,7 +140,7 @@ def _notes(summary: Mapping[str, Any]) -> list[str]:
     notes = [f"{with_count(requests[key], what)} {how}" for key, what, how in counts if requests[key]]
     notes = [f"note: {'; '.join(notes)}"] if notes else []
     parts = [key.replace("_", " ") for key in ("components", "power_cuts") if summary.get(key)]
-    notes += [f"note: the full tables tell of {' and '.join(parts)}"] if parts else []
+    notes += [f"note: the full result (--full) also has tables of {' and '.join(parts)}"] if parts else []
     notes += [f"note: {run['note']}"] if run["note"] and run["complete"] else []
     notes += measured_notes(summary)
     response = summary["response"]

@@ -13,7 +13,7 @@ from sledsim.runs.labels import device_of_run
 from sledsim.runs.replaying import replay_scenario, require_effect
 from sledsim.runs.result import Result
 from sledsim.runs.running import ProgressCallback, run_resolved
-from sledsim.runs.trace_comparison import DEFAULT_DEVICES, combination_names
+from sledsim.runs.trace_comparison import DEFAULT_DEVICES, combination_names, too_small_notes
 from sledsim.scenario.reading import Resolved, Scenario, ScenarioLike, Sets, resolve, set_list
 from sledsim.scenario.texts import is_document
 from sledsim.show.arguments import require_number
@@ -269,11 +269,13 @@ class LoadLimits(OneTable, Shown):
         setting = self.key.rpartition(".")[2]
         measure = f"{self.bound.measure} (ms)"
         headers = ["device, scheduler", "limit (1/s)", setting, measure, "busy (%)", "limited by"]
-        notes = [f"{each.name}: {note}" for each in self.limits if (note := each.note())]
-        notes.append(
-            f"each limit meets the bound, and a load at most {100 * self.precision:g} % higher misses it; "
-            f"{setting}: {self.key} at the limit"
-        )
+        notes = [f"{each.name}: {note}" for each in self.limits if each.error is None and (note := each.note())]
+        notes += too_small_notes([(each.device, each.error) for each in self.limits if each.error is not None])
+        if any(each.limit and each.above for each in self.limits):
+            notes.append(
+                f"each limit meets the bound; a load at most {100 * self.precision:g} % higher misses it; "
+                f"to run at a limit, set {self.key} to the value in its row"
+            )
         if any(each.limited_by == "overload" for each in self.limits):
             notes.append("overload: at a higher load the device cannot keep up, and the response grows with the run")
         notes += [f"assumed: {self.assumptions}"] if self.assumptions else []
@@ -560,7 +562,10 @@ def _varied(resolved: Resolved) -> tuple[str, float]:
 def _point(load: float, setting: float, result: Result, bound: Bound) -> LoadPoint:
     response, overload, replayed = result["response"], result["overload"], result.summary.get("replay")
     if replayed and replayed["mode"] != "open":
-        says = f": requests of this trace arrive in a closed loop ({replayed['mode']}), so its load cannot be scaled"
+        says = (
+            f": no highest load exists in mode {replayed['mode']}: each request waits for an earlier one to complete; "
+            "use a trace with arrival times, in mode open"
+        )
         raise make_error(ScenarioError, "conflict", says, path="workload.mode")
     if response is None:
         raise make_error(ScenarioError, "missing", "no response time was measured: give more requests")

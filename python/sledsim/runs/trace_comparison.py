@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ __all__ = [
     "combination_names",
     "compare_combinations",
     "compare_on_trace",
+    "too_small_notes",
 ]
 
 #: The devices of a comparison without a choice: two generations of MEMS storage and two disks whose energy is modelled.
@@ -89,7 +91,7 @@ class Combination:
         response, energy, busy = found["response"] or {}, found["energy"], found["utilisation"]["fraction"]
         return [
             self.name,
-            "yes" if self.keeps_up else "no",
+            "–" if not found.complete else "yes" if self.keeps_up else "no",
             number(response.get("mean_ms")),
             number(response.get("p99_ms")),
             number(None if busy is None else 100 * busy, 3),
@@ -119,11 +121,14 @@ class TraceComparison(OneTable, Shown):
         The name of the trace.
     combinations
         The replays, in the order of the table.
+    not_run
+        Names of the combinations that an interrupt left out.
     """
 
-    def __init__(self, trace: str, combinations: Sequence[Combination]) -> None:
+    def __init__(self, trace: str, combinations: Sequence[Combination], not_run: Sequence[str] = ()) -> None:
         self.trace = trace
         self.combinations = list(combinations)
+        self.not_run = list(not_run)
 
     @property
     def complete(self) -> bool:
@@ -163,6 +168,8 @@ class TraceComparison(OneTable, Shown):
 
     def verdict(self) -> str:
         """Return the best combination and its margin over the second best, in one sentence."""
+        if not self.complete:
+            return ""
         if not self.ranked:
             return "no combination keeps up with the trace"
         best, *others = self.ranked
@@ -172,19 +179,28 @@ class TraceComparison(OneTable, Shown):
         margin = self.margin(second)
         text = f"lowest mean response: {best.name}"
         if margin is None:
-            return f"{text}; the trace is too short for a confidence interval of its margin over {second.name}"
+            return f"{text}; second: {second.name}; no confidence interval: too few independent requests"
+        if margin.low == margin.high == 0:
+            return f"{text}, equal to {second.name}"
         if margin.low <= 0:
-            return f"{text}; its margin over {second.name} may be chance: {_interval(margin)}"
+            return f"{text}; the difference from {second.name} may be chance: {_interval(margin)}"
         return f"{text}: {_interval(margin)} below {second.name}"
 
     def table(self) -> Table:
         """Return a row per combination, with the best one and the assumptions below."""
         replayed = [each.result for each in self.combinations if each.result is not None]
-        requests = f" · {with_count(replayed[0]['requests']['submitted'], 'request')}" if replayed else ""
+        requests = f" · {_counted(replayed[0])}" if replayed else ""
         notes = [text for text in (self.verdict(),) if text]
+        notes += [
+            f"{each.name}: interrupted after {with_count(each.result['in_system']['completed'], 'request')}"
+            for each in self.combinations
+            if each.result is not None and not each.result.complete
+        ]
+        if self.not_run:
+            notes.append(f"not run: {'; '.join(self.not_run)}")
         overloads = [each for each in self.combinations if each.result is not None and not each.keeps_up]
         notes += [f"{each.name}: {each.result['overload']['note']}" for each in overloads if each.result is not None]
-        notes += [f"{each.name}: {each.error}" for each in self.combinations if each.error is not None]
+        notes += too_small_notes([(each.heading, each.error) for each in self.combinations if each.error is not None])
         unpowered = [
             each.heading for each in self.combinations if each.result is not None and not each.result["energy"]
         ]
@@ -296,18 +312,23 @@ def compare_combinations(
         An error other than a device that is too small; or the first one, if every device is too small.
     """
     found: list[Combination] = []
-    for device in combination_names(devices, DEFAULT_DEVICES, "devices"):
-        for scheduler in combination_names(schedulers, ("fcfs",), "schedulers"):
-            try:
-                result = run_one(device, scheduler)
-            except SledsimError as error:
-                if any(fault.kind != "misfit" for fault in error.faults):
-                    raise
-                found.append(Combination(label_of(device), scheduler, None, error))
-                continue
-            found.append(Combination(label_of(device), scheduler, result))
-            if not result.complete:
-                return TraceComparison(trace, found)
+    pairs = list(
+        product(
+            combination_names(devices, DEFAULT_DEVICES, "devices"),
+            combination_names(schedulers, ("fcfs",), "schedulers"),
+        )
+    )
+    for place, (device, scheduler) in enumerate(pairs):
+        try:
+            result = run_one(device, scheduler)
+        except SledsimError as error:
+            if any(fault.kind != "misfit" for fault in error.faults):
+                raise
+            found.append(Combination(label_of(device), scheduler, None, error))
+            continue
+        found.append(Combination(label_of(device), scheduler, result))
+        if not result.complete:
+            return TraceComparison(trace, found, [f"{label_of(one)}, {other}" for one, other in pairs[place + 1 :]])
     if all(each.result is None for each in found):
         raise next(each.error for each in found if each.error is not None)
     return TraceComparison(trace, found)
@@ -331,6 +352,44 @@ def combination_names(given: Iterable[str] | str | None, default: Sequence[Any],
     if not names:
         raise make_error(SledsimError, "missing", "expected at least one name", path=argument)
     return list(dict.fromkeys(names))
+
+
+def too_small_notes(failed: Iterable[tuple[str, SledsimError]]) -> list[str]:
+    """Say which devices are too small for a trace, and what to do, in one sentence.
+
+    Parameters
+    ----------
+    failed
+        Devices, each with the error of its replay.
+    """
+    small: dict[str, int] = {}
+    needed, notes = 0.0, dict[str, None]()
+    for name, error in failed:
+        needs = [
+            (fault.value, fault.allowed["least"])
+            for fault in error.faults
+            if isinstance(fault.value, int) and isinstance(fault.allowed, dict) and fault.allowed.get("least")
+        ]
+        if needs:
+            [(small[name], least), *_] = needs
+            needed = max(needed, least)
+        else:
+            # One request alone is larger than the device.
+            notes[f"{name}: {error}"] = None
+    if small:
+        capacities = ", ".join(f"{name} ({number(capacity / 1e9)} GB)" for name, capacity in small.items())
+        notes[
+            f"too small: {capacities}; the trace needs at least {number(needed / 1e9)} GB: choose a larger device, or "
+            'map addresses with --fit wrap or --fit scale (in Python fit="wrap" or fit="scale")'
+        ] = None
+    return list(notes)
+
+
+def _counted(result: Result) -> str:
+    """Return the numbers of requests and of flushes, as the headline of one run does."""
+    flushes = result["flushes"]["response"]["count"] if result.summary.get("flushes") else 0
+    requests = with_count(result["requests"]["submitted"] - flushes, "request")
+    return f"{requests}, flushes: {flushes:,}" if flushes else requests
 
 
 def _interval(found: Interval) -> str:

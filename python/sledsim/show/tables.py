@@ -70,7 +70,8 @@ def duration(seconds: float | None) -> str:
         return "never"
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if seconds >= size or not seconds:
-            return f"{seconds / size:.4g} {unit}"
+            # 10,000 s rather than 1e+04 s, and 1,000 s like all numbers.
+            return f"{number(seconds) if seconds >= 1e3 else format(seconds / size, '.4g')} {unit}"
     return f"{seconds:.4g} s"
 
 

@@ -1,6 +1,6 @@
 """What is in a trace, as tables: totals, and small histograms of lengths, of times between arrivals and of reads."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -23,13 +23,23 @@ OF_DEVICES = {
     "flushes",
     "durable_writes",
 }
+#: Labels of figures whose keys do not explain them.
+LABELS = {
+    "format_detected_by": "format recognised by",
+    "interarrival_scv": "interarrival scv (var/mean²)",
+    "skipped": "bad records skipped",
+    "suspect": "suspect records",
+    "other": "other records",
+}
 #: The longest bar of a histogram.
 BAR = 32
 #: Devices of a trace that are named one by one; of more, runs of numbers and how many there are.
 NAMED = 12
 
 
-def info_tables(path: Path, info: Mapping[str, Any], fits: Sequence[tuple[str, int]] = ()) -> list[Table]:
+def info_tables(
+    path: Path, info: Mapping[str, Any], fits: Sequence[tuple[str, int]] = (), sleds: Collection[str] = ()
+) -> list[Table]:
     """Return what is in a trace, as tables.
 
     Parameters
@@ -40,16 +50,20 @@ def info_tables(path: Path, info: Mapping[str, Any], fits: Sequence[tuple[str, i
         What :meth:`sledsim.Trace.info` found.
     fits
         Devices that it might be replayed on, with the bytes that each has room for.
+    sleds
+        Those of the devices that are MEMS storage.
     """
     left_out = ELSEWHERE | OF_DEVICES if info["lists_objects"] else ELSEWHERE
-    rows = [[_label(key), _format_value(value)] for key, value in info.items() if key not in left_out]
+    # Without times the core reports a duration of 0.
+    known = {**info, "duration_s": info["duration_s"] if info["has_times"] else None}
+    rows = [[_label(key), _format_value(value)] for key, value in known.items() if key not in left_out]
     if info["lists_objects"]:
         rows.append(["use", "objects of a cache without addresses on a device: compute hit ratios"])
     else:
         at = next(place for place, (label, _) in enumerate(rows) if label == "devices")
         rows[at][1] = _devices(info)
-        rows += _fitting(info["end_offset_bytes"], fits)
-    tables = [Table([str(path), ""], rows, left=frozenset({1}))]
+        rows += _fitting(info["end_offset_bytes"], fits, sleds)
+    tables = [Table(["figure", "value"], rows, title=f"trace {path.name or path}", left=frozenset({1}))]
     if info["sizes"]:
         tables.append(_sizes(info))
     if info["gaps"]:
@@ -66,17 +80,19 @@ def _devices(info: Mapping[str, Any]) -> str:
     runs = [numbers[start:end] for start, end in pairwise(starts)]
     said = [str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
     shown, more = said[:NAMED], len(said) > NAMED or count > len(numbers)
-    return f"{number(count)}: {', '.join(shown)}{' and so on' if more else ''}"
+    merged = "; a replay merges them into one, or selects some with --devices" if count > 1 else ""
+    return f"{number(count)}: {', '.join(shown)}{' and so on' if more else ''}{merged}"
 
 
-def _fitting(end_bytes: int, fits: Sequence[tuple[str, int]]) -> list[list[str]]:
+def _fitting(end_bytes: int, fits: Sequence[tuple[str, int]], sleds: Collection[str]) -> list[list[str]]:
     """Say on which devices a trace can be replayed as it is, and which are too small."""
     if not fits:
         return []
-    room = [name for name, capacity in fits if capacity >= end_bytes]
     small = [f"{name} ({number(capacity / 1e9)} GB)" for name, capacity in fits if capacity < end_bytes]
-    needs = f"{number(end_bytes / 1e9)} GB"
-    found = [["fits", f"{', '.join(room)}: each has the {needs} that it reaches" if room else f"none has {needs}"]]
+    found = [["needed capacity (GB)", number(end_bytes / 1e9)]]
+    for label, is_sled in (("fits MEMS storage", True), ("fits other devices", False)):
+        room = [name for name, capacity in fits if capacity >= end_bytes and (name in sleds) == is_sled]
+        found.append([label, ", ".join(room) or "none"])
     if small:
         found.append(["does not fit", f"{', '.join(small)}: replay there with --fit scale, --fit wrap or --devices"])
     return found
@@ -90,7 +106,7 @@ def _sizes(info: Mapping[str, Any]) -> Table:
         count = each["reads"] + each["writes"]
         reads = f"{100 * each['reads'] / count:.1f}" if count else "–"
         rows.append([_bytes(each["to_bytes"]), number(count), f"{100 * count / records:.1f}", reads, _bar(count, most)])
-    return Table(["size, up to", "requests", "%", "of these reads (%)", ""], rows, left=frozenset({4}))
+    return Table(["size, up to", "requests", "%", "reads (%)", ""], rows, left=frozenset({4}))
 
 
 def _gaps(bins: Sequence[Mapping[str, Any]]) -> Table:
@@ -122,6 +138,8 @@ def _bytes(size: int) -> str:
 
 def _label(key: str) -> str:
     """Write a key that ends in its unit with the unit in brackets; what counts bytes does so."""
+    if key in LABELS:
+        return LABELS[key]
     name, _, unit = key.replace("_", " ").rpartition(" ")
     if unit == "bytes":
         return f"{name} (B)" if name.endswith(("offset", "total", "read")) else f"{name} size (B)"
@@ -131,6 +149,10 @@ def _label(key: str) -> str:
 def _format_value(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, int | float):
-        return number(value, 6)
+    if isinstance(value, float):
+        text = number(value, 6)
+        # Zeros at the end of 24,576.0 or 0.00800000 say nothing.
+        return text.rstrip("0").removesuffix(".") if "." in text and "e" not in text else text
+    if isinstance(value, int):
+        return number(value)
     return "–" if value is None else str(value)
