@@ -250,7 +250,9 @@ def test_a_replay_states_its_assumptions(trace_file: Path, fit: str, addresses: 
     lines = str(result.brief()).splitlines()
     assert lines[0] == "g2, sptf · trace small.csv · 50 requests, not long enough"
     assert lines[1].startswith(f"response {number(result.response.mean_ms)} ms, p99 ")
-    assert lines[-1].startswith(f"assumed: format csv (16 of its first 16 lines), times in ns, addresses in bytes, {addresses}, ")
+    assert lines[-1].startswith(
+        f"assumed: format csv (16 of its first 16 lines), times in ns, addresses in bytes, {addresses}, "
+    )
     assert lines[-1].endswith(", open: arrivals as recorded, sled at rest in the centre at the first arrival")
     assert any(line.startswith("no 95 % interval: 50 values are too few") for line in lines)
     assert len(lines) <= 21
