@@ -87,6 +87,8 @@ def test_sleds_share_tips_and_limit() -> None:
     assert values["tips"] % 640 == 0
     one = design("g2")
     assert made.sled().capacity_bytes < one.sled().capacity_bytes
+    assert made.to_dict()["figures"]["capacity_gb"] == pytest.approx(2e-9 * made.sled().capacity_bytes)
+    assert "capacity of 2 sleds" in str(made)
     assert made.relations.acceleration_m_s2 > 2 * one.relations.acceleration_m_s2
 
 
@@ -121,7 +123,10 @@ def test_sensitivities_of_a_drawing() -> None:
         ({"spring_n_m": 1e5}, "more than the actuator can hold: expected at most 712.3 N/m"),
         ({"spring_n_m": 0.0, "servo_stiffness_n_m": 0.0}, "does not settle"),
         ({"bit_error_rate": 0.3}, "more than a code of a tip sector corrects"),
-        ({"access_mm_s": 9000.0}, "leaves no room for a tip sector"),
+        ({"access_mm_s": 9000.0}, "access_mm_s = 9000 leaves no room for a tip sector along Y"),
+        ({"travel_um": 0.1}, "travel_um = 0.1 leaves no room for a tip sector along Y"),
+        ({"bit_nm": 0.035}, "bit_nm = 0.035 is out of range: a device has bits of 1 to 10,000 nm"),
+        ({"device.bit_nm": 30}, r"unknown key of a drawing: did you mean bit_nm\?"),
         ({"sleds": 4, "active_tips": 192}, "active_tips = 192 is too few: a block takes 64 of each sled, 256 in all"),
         ({"tip_pitch_um": 2000}, "tip_pitch_um = 2000.0 leaves a sled 16 tips: a block takes 64"),
         ({"sled_density_kg_m3": 1e-3}, "sled_density_kg_m3 = 0.001 gives an acceleration of 1.874e[+]09 m/s²"),
@@ -194,6 +199,12 @@ def test_designs_can_be_the_device_of_a_scenario() -> None:
     assert by_setting.response == sledsim.run(scenario).response
 
 
+def test_a_design_can_be_made_a_device() -> None:
+    made = design("g2", overrides=["bit_nm=30"])
+    assert sledsim.Device(made).parameters["bit_nm"] == 30
+    assert sledsim.Device(made).label == "drawing g2 with bit_nm 30"
+
+
 def test_headings_name_the_drawing_and_the_changes(tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
     assert design("g2").label == "drawing g2"
     assert design("g2", overrides={"bit_nm": 30, "sleds": 1}).label == "drawing g2 with bit_nm 30"
@@ -218,6 +229,14 @@ def test_implausible_values_are_questioned() -> None:
     (note,) = design("g2", overrides={"finger_gap_um": 600}).questions()
     assert "did you mean 0.6?" in note
     assert design("g2", overrides={"servo_stiffness_n_m": 0}).questions() == []
+    (note,) = design("g2", overrides={"active_tips": 7000}).questions()
+    assert note == "note: active_tips 7,000 exceeds the 6,400 working tips; power counts 7,000"
+
+
+def test_the_device_command_questions_the_drawing(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    (tmp_path / "light.toml").write_text('drawing = "g2"\nsled_density_kg_m3 = 2.33\n')
+    out = sledsim_cli("device", str(tmp_path / "light.toml")).out
+    assert "did you mean 2330?" in out
 
 
 def test_materials_give_density_and_stiffness() -> None:

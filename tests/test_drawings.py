@@ -165,6 +165,8 @@ def test_impossible_drawings_are_refused_before_a_sweep_and_fail_evaluations(tmp
     assert raised.value.path == "axes.device.drawing.frame_mm.1"
     with pytest.raises(ScenarioError, match="did you mean"):
         Sweep(drawn(), {"device.drawing.bit_mm": [1.0, 9.0]}).check()
+    with pytest.raises(ScenarioError, match=r'did you mean "device\.drawing\.bit_nm"'):
+        Sweep(drawn(), {"device.drawing.bitnm": [30, 40]}).check()
     with Evaluation(drawn(), tmp_path / "some.sweep") as evaluation:
         [[right], [wrong]] = evaluation.evaluate([{"device.drawing.frame_mm": width} for width in (1.0, 9.0)])
     assert right.error is None

@@ -186,7 +186,7 @@ def test_cost_is_the_sum_of_the_components() -> None:
     prices = PriceList(mems_per_gb=2.0, mems_per_sled=10.0, mems_per_tip=0.01, ram_per_gb=100.0)
     quantity = metric_function({}, scenario, prices)
     device = sledsim.devices.MemsStorage("g2", sleds=2)
-    one = 2 * (10.0 + 0.01 * 6400) + 2.0 * device.capacity_bytes / 1e9
+    one = 2 * (10.0 + 0.01 * 6400 + 2.0 * device.capacity_bytes / 1e9)
     assert quantity("cost") == pytest.approx(3 * one + 100.0, rel=1e-12)
     assert quantity("cost_per_gb") == pytest.approx(quantity("cost") / quantity("capacity"), rel=1e-12)
     assert quantity("streaming_bandwidth") == pytest.approx(3 * device.streaming_bandwidth_mb_s, rel=1e-12)
@@ -261,7 +261,8 @@ def test_searches_without_a_feasible_design_are_reported(tmp_path: Path) -> None
     search = {**TWO_OBJECTIVES, "trials": 2, "constraints": [{"metric": "response", "at_most": 1e-6}]}
     found = optimise(search, tmp_path / "store")
     assert not found.front
-    assert "no design that runs within all constraints, of 2 tried (2 break a constraint)" in str(found)
+    assert "none of 2 designs meets all constraints (2 break a constraint)" in str(found)
+    assert "no design meets response (ms) ≤ 1e-06: the nearest has " in str(found)
 
 
 def test_designs_of_a_search_are_saved_as_device_files(tmp_path: Path, sledsim_cli: Callable[..., Any]) -> None:

@@ -83,6 +83,7 @@ SCHEMA_EXAMPLES = """\b
 Examples:
   sledsim schema > scenario.schema.json
   sledsim schema sweep > sweep.schema.json
+  sledsim schema drawing
   sledsim schema result
 """
 
@@ -407,18 +408,27 @@ def import_file(
 def document_kinds() -> "dict[str, type[Document]]":
     """Return the kinds of documents other than scenarios."""
     from sledsim.reliability.description import Description
+    from sledsim.scenario.drawings.drawing import Drawing
     from sledsim.studies.cache_cost import CostStudy
     from sledsim.studies.objective import RoleTest
     from sledsim.sweep import Search, Sweep
 
-    return {"sweep": Sweep, "search": Search, "enclosure": Description, "cost": CostStudy, "role": RoleTest}
+    return {
+        "sweep": Sweep,
+        "search": Search,
+        "drawing": Drawing,
+        "enclosure": Description,
+        "cost": CostStudy,
+        "role": RoleTest,
+    }
 
 
 def schema(
     kind: Annotated[
         str,
         typer.Argument(
-            metavar="[KIND]", help="scenario, sweep, search, enclosure, cost, role, or result (of `run --json`)."
+            metavar="[KIND]",
+            help="scenario, sweep, search, drawing, enclosure, cost, role, or result (of `run --json`).",
         ),
     ] = "scenario",
 ) -> None:

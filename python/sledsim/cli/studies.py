@@ -151,7 +151,7 @@ def optimise(
     ] = None,
     save: Annotated[
         Path | None,
-        typer.Option("--save", metavar="FILE", help="Write the best design, or that of --design, as a device file."),
+        typer.Option("--save", metavar="FILE", help="Write the best design, or that of --design: a device file."),
     ] = None,
     chosen: Annotated[
         int | None,
@@ -175,10 +175,12 @@ def optimise(
     check_chart(plot)
     check_target(save, [".toml"])
     found = search(file, store, overrides=sets or [], trials=trials, threads=threads, cluster=cluster, progress=True)
-    print_result(found, as_json=as_json)
+    if as_json or found.complete or found.trials:
+        print_result(found, as_json=as_json)
     if not found.complete:
         tried = f"{len(found.trials)} of {found.search.trials} designs"
-        print_error(f"interrupted after {tried}; the same command goes on{not_drawn(plot)}")
+        kept = f"finished runs are in {found.store}; the same command continues"
+        print_error(f"interrupted after {tried}; {kept}{not_drawn(plot)}")
         raise typer.Exit(INTERRUPTED)
     errors = [trial.error for trial in found.trials]
     if errors and all(errors):
@@ -740,7 +742,7 @@ def design(
         typer.Argument(metavar="DRAWING|-", help="g1, g2 or g3, or a file (TOML, YAML, JSON); - for standard input."),
     ] = "g2",
     sensitivity: Annotated[
-        bool, typer.Option("--sensitivity", help="Show how much each value changes each figure.")
+        bool, typer.Option("--sensitivity", help="Print how much each value changes each figure.")
     ] = False,
     step: Annotated[
         float | None,
@@ -749,14 +751,17 @@ def design(
         ),
     ] = None,
     as_toml: Annotated[bool, typer.Option("--toml", help="Print a device file for other commands.")] = False,
-    sets: Sets = None,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option("--set", "-s", metavar="PATH=VALUE", help="Set a key of the drawing: bit_nm=30. Repeatable."),
+    ] = None,
     as_json: AsJson = False,
     plot: Plot = None,
 ) -> None:
-    """Derive a MEMS device from a drawing.
+    """Compute a MEMS device from a drawing.
 
-    Acceleration, capacity, bandwidth and power follow from the drawing. The command prints the parameters beside those
-    of the catalogue's device, and the derived figures. --plot draws the sensitivities.
+    Prints the device's parameters beside those of the catalogue's device, and derived figures: capacity, bandwidth,
+    seek times, power. `sledsim schema drawing` lists the keys of a drawing. --plot draws the sensitivities.
     """
     from sledsim.studies.sled_design import design as derive
 

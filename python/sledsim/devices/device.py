@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from sledsim import _core
-from sledsim._core import SledsimError
+from sledsim._core import ScenarioError, SledsimError
+from sledsim.scenario.document_kinds import not_a_device
 from sledsim.scenario.drawings.loading import load_drawing
 from sledsim.scenario.folders import catalog_folders
 from sledsim.scenario.policy_loading import load
@@ -55,8 +56,8 @@ class Device:
     ----------
     name
         An entry of the catalogue, the path of a device file or of a drawing, a drawing of the catalogue such as
-        ``"drawing:g2"``, a whole device such as ``import_disksim`` gives, or a custom mechanism: its class, or
-        ``"my_module:MyDevice"``.
+        ``"drawing:g2"``, a whole device such as ``import_disksim`` gives, a design of
+        :func:`sledsim.studies.design`, or a custom mechanism: its class, or ``"my_module:MyDevice"``.
     overrides
         Values that replace those of the entry, as on the command line: ``["device.settle_constants=0"]``.
     **keys
@@ -93,6 +94,8 @@ class Device:
 
     def __new__(cls, name: "str | type | Mapping[str, Any]" = "g2", /, *, overrides: Sets = (), **keys: Any) -> Self:
         """Make a device of the kind that its mechanism asks for."""
+        if hasattr(name, "_in_scenario"):
+            name = name._in_scenario()
         given = (
             name if isinstance(name, Mapping) else {"python": name} if isinstance(name, type) else {"name": str(name)}
         )
@@ -100,14 +103,17 @@ class Device:
         # A custom mechanism is identified by its name or class, at another key.
         own = {} if isinstance(name, Mapping) or "python" in keys else {"system.device.python": "name"}
         with by_arguments({"system.device": "", **own}):
-            core = _core.Device(
-                chosen,
-                sets=resolve_relative(overrides),
-                catalog=catalog_folders(),
-                base_dir=working_folder(),
-                policies=load,
-                drawings=load_drawing,
-            )
+            try:
+                core = _core.Device(
+                    chosen,
+                    sets=resolve_relative(overrides),
+                    catalog=catalog_folders(),
+                    base_dir=working_folder(),
+                    policies=load,
+                    drawings=load_drawing,
+                )
+            except ScenarioError as error:
+                raise not_a_device(error) from None
         parameters = core.parameters
         kind = next(kind for kind in _kinds() if parameters["mechanism"] in kind.MECHANISMS)
         if not issubclass(kind, cls):
@@ -118,7 +124,8 @@ class Device:
         return made
 
     def __init__(self, name: "str | type | Mapping[str, Any]" = "g2", /, *, overrides: Sets = (), **keys: Any) -> None:
-        self.name = self.parameters["name"] if isinstance(name, Mapping | type) else str(name)
+        is_label = isinstance(name, Mapping | type) or hasattr(name, "_in_scenario")
+        self.name = self.parameters["name"] if is_label else str(name)
         self.capacity_blocks = self._core.capacity_blocks
         self.block_bytes = self._core.block_bytes
         self.capacity_bytes = self.capacity_blocks * self.block_bytes

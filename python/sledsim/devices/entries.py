@@ -11,7 +11,7 @@ from sledsim._core import Fault, SledsimError
 from sledsim.devices.device import DRAWING_PREFIX, Device
 from sledsim.devices.headings import device_questions
 from sledsim.scenario.catalog import CatalogEntry, entries, entry_named
-from sledsim.scenario.drawings.loading import load_drawing
+from sledsim.scenario.drawings.loading import load_drawing, load_questions
 from sledsim.scenario.reading import toml_lines
 from sledsim.scenario.texts import is_document, require_text
 from sledsim.show.faults import by_arguments
@@ -89,13 +89,18 @@ class DeviceEntry(CatalogEntry):
                 where, note = other.get("where", ""), other.get("note", "")
                 rows.append(["  elsewhere", _plain(other["value"]), entry.unit, other["source"], where, "", note])
         headers = ["value of " + self.name, "", "unit", "source", "where", "kind", "note"]
-        return Table(headers, rows, title=f"{self.name}: {self.title}", left=frozenset({2, 3, 4, 5, 6}))
+        # A device file may have values without units and sources.
+        shown = [i for i in range(len(headers)) if i < 2 or any(row[i] for row in rows)]
+        headers, rows = [headers[i] for i in shown], [[row[i] for i in shown] for row in rows]
+        return Table(headers, rows, title=f"{self.name}: {self.title}", left=frozenset(range(2, len(headers))))
 
     def tables(self) -> list[Table]:
         """Return every value with its source, and what follows from them."""
         made = Device(self.name)
         rows = [[label, number(value), unit] for label, value, unit in made.facts()]
         notes = device_questions(made.parameters)
+        if made.is_drawn:
+            notes = [*load_questions(_drawing_name(made.name), Path.cwd()), *notes]
         return [self.table(), Table(["derived figure", "", "unit"], rows, left=frozenset({2}), notes=notes)]
 
     def to_toml(self) -> str:
@@ -158,7 +163,7 @@ def device_entry(name: str) -> DeviceEntry:
 
 def _entry_of_drawing(made: Device) -> DeviceEntry:
     """Return a device made from a drawing, with the values that the drawing decides as derived ones."""
-    decided = load_drawing(made.name.removeprefix(DRAWING_PREFIX), Path.cwd())
+    decided = load_drawing(_drawing_name(made.name), Path.cwd())
     base = device_entry(decided["name"])
     label = decided["label"]
     values = {
@@ -166,9 +171,13 @@ def _entry_of_drawing(made: Device) -> DeviceEntry:
         for key, value in decided.items()
         if key not in ("name", "label")
     }
-    return DeviceEntry(
-        made.name, f"device of {label}", "", base.citations, mechanism=base.mechanism, values={**base.values, **values}
-    )
+    title = f"device computed from {label}"
+    return DeviceEntry(made.name, title, "", base.citations, mechanism=base.mechanism, values={**base.values, **values})
+
+
+def _drawing_name(device: str) -> str:
+    """Return the file or the name of the drawing of a device."""
+    return device.removeprefix(DRAWING_PREFIX)
 
 
 def capacities() -> list[tuple[str, int]]:

@@ -197,7 +197,9 @@ class MemsStorage(Device):
 
     def facts(self) -> list[tuple[str, float | None, str]]:
         """List what follows from the parameters: label, value, unit."""
+        sleds = self.parameters["sleds"]
         return [
+            *([("sleds, each with the figures below", sleds, "")] if sleds > 1 else []),
             ("capacity", self.capacity_bytes / 1e9, "GB"),
             *([("of which can be read", self.readable_bytes / 1e9, "GB")] if self._has_losses() else []),
             ("capacity, servo bits counted as data", self.raw_capacity_bytes / 1e9, "GB"),

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from sledsim._core import Fault, ScenarioError, error_of
 
-__all__ = ["kind_of", "not_a_scenario"]
+__all__ = ["kind_of", "not_a_device", "not_a_scenario"]
 
 #: Kinds of documents: name, the command that takes it, and keys at its top that no other kind has.
 KINDS = (
@@ -59,6 +59,25 @@ def not_a_scenario(error: ScenarioError) -> ScenarioError:
     key, says = found
     at = unknown[key]
     sentence = f"{says}; a scenario has [workload] and [system]"
+    return error_of(ScenarioError, [Fault("unknown-key", sentence, path=key, file=at.file, line=at.line)])
+
+
+def not_a_device(error: ScenarioError) -> ScenarioError:
+    """Return an error that names the kind of a document that was read as a device file, or the error itself.
+
+    Parameters
+    ----------
+    error
+        The error of the device.
+    """
+    unknown = {fault.path: fault for fault in error.faults if fault.kind == "unknown-key" and fault.path and fault.file}
+    lacks = {fault.path for fault in error.faults if fault.kind == "missing"}
+    found = kind_of(unknown) if {"mechanism", "values"} <= lacks else None
+    if not found:
+        return error
+    key, says = found
+    at = unknown[key]
+    sentence = f"{says}; a device file has a mechanism and [values]"
     return error_of(ScenarioError, [Fault("unknown-key", sentence, path=key, file=at.file, line=at.line)])
 
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from sledsim import _core
 from sledsim._core import ScenarioError
-from sledsim.scenario.document_kinds import not_a_scenario
+from sledsim.scenario.document_kinds import not_a_device, not_a_scenario
 from sledsim.scenario.drawings.loading import load_drawing
 from sledsim.scenario.folders import catalog_folders
 from sledsim.scenario.models.scenario import ScenarioModel
@@ -112,7 +112,7 @@ def resolve(source: ScenarioLike | Written, sets: Sets = ()) -> Resolved:
     try:
         return (source if isinstance(source, Written) else written(source)).resolve(settings)
     except ScenarioError as error:
-        raise not_a_scenario(error) from None
+        raise not_a_device(not_a_scenario(error)) from None
 
 
 def from_argument(name: str) -> "Path | str":

@@ -121,15 +121,20 @@ class Checks:
         at = self.located(Fault("conflict", path=key))
         place = {"setting": at.setting, "file": at.file, "line": at.line}
         if unknown:
-            return key, with_facts(
-                fault, path=key.split("."), suggestion=self._nearest(axis) or fault.suggestion, **place
-            )
+            table = own_path(axis).rpartition(".")[0]
+            if fault.suggestion and "drawing" in table.split("."):
+                # The values of a resolved scenario have no drawing; the drawing has the nearest key.
+                nearest: str | None = f"{table}.{fault.suggestion}"
+            else:
+                nearest = self._nearest(axis) or fault.suggestion
+            return key, with_facts(fault, path=key.split("."), suggestion=nearest, **place)
         within = isinstance(value, Mapping | list)
         if facts_of(fault)["location"]["used_by"] is None:
             if below is not None and (within or below in ([], ["name"])):
                 return key, with_facts(fault, path=[*key.split("."), *(below if within else [])], **place)
             fault = with_facts(fault, **place)
-        return key, fault.about(f"axis {axis!r} = {json.dumps(value)}")
+        kind = "parameter" if key.startswith("parameters.") else "axis"
+        return key, fault.about(f"{kind} {axis!r} = {json.dumps(value)}")
 
     def _nearest(self, axis: str) -> str | None:
         """Return the parameter whose name is most like that of an axis."""

@@ -181,10 +181,11 @@ class Evaluation:
                 if outcome is not None:
                     self._found[key] = Evaluated(key, finished.prepared.seed, outcome.faults, outcome.metrics or {})
 
+            # Before the first run: the store of an interrupted evaluation states how many runs are missing.
+            self._remember(numbers, points)
             queue = Queue(tasks, self._sweep.prepare, self._known)
             if not record(self._workers, queue, self._recorder, lambda _: None, interrupted, note):
                 raise KeyboardInterrupt
-            self._remember(numbers, points)
             self._look_up([key for key in places.values() if key not in self._found])
             of_point = [[places[number, i] for i in range(self._sweep.replications)] for number in numbers]
         if interrupted.is_set():

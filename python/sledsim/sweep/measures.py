@@ -135,7 +135,7 @@ def _device_cost(device: Device, prices: PriceList) -> float:
     if isinstance(device, MemsStorage):
         sleds = int(device.parameters.get("sleds", 1))
         per_sled = prices.mems_per_sled + prices.mems_per_tip * float(device.parameters["tips"])
-        return sleds * per_sled + prices.mems_per_gb * capacity_gb
+        return sleds * (per_sled + prices.mems_per_gb * capacity_gb)
     if isinstance(device, DiskDrive):
         return prices.disk_per_drive + prices.disk_per_gb * capacity_gb
     says = f"cost: {device.label} is {device.KIND}, which has no price"

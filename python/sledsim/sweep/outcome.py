@@ -119,17 +119,31 @@ class SearchOutcome(OneTable, Shown):
             ]
             for each in self.front
         ]
-        return Table([*headers, *search.parameters], rows, title=self._title())
+        return Table([*headers, *search.parameters], rows, title=self._title(), notes=self._nearest_to_constraints())
+
+    def _nearest_to_constraints(self) -> list[str]:
+        """Return for each constraint that no trial meets the value nearest to it."""
+        notes = []
+        ran = [each for each in self.trials if each.error is None]
+        for i, constraint in enumerate(self.search.constraints):
+            nearest = min(ran, key=lambda trial: trial.excess[i], default=None)
+            if nearest is not None and nearest.excess[i] > 0:
+                value = f"{number(nearest.held[i], 5)} (trial {nearest.number})"
+                notes.append(f"no design meets {constraint}: the nearest has {value}")
+        return notes
 
     def _title(self) -> str:
         tried, failed = len(self.trials), sum(each.error is not None for each in self.trials)
         broken = sum(each.error is None and not each.feasible for each in self.trials)
         what = "the best design" if len(self.search.objectives) == 1 else "Pareto-optimal designs"
-        if not self.front:
-            what = "no design that runs within all constraints"
+        what = f"{what}, of {tried} tried" if self.front else f"none of {tried} designs meets all constraints"
         out = [f"{broken} break a constraint"] if broken else []
         out += [f"{failed} could not be run"] if failed else []
-        return f"{self.search.name}: {what}, of {tried} tried" + (f" ({', '.join(out)})" if out else "")
+        return f"{self.search.name}: {what}" + (f" ({', '.join(out)})" if out else "")
+
+    def _rows(self, *args: Any) -> list[dict[str, Any]]:
+        """Return a row for each trial."""
+        return list(self.to_dict(*args)["trials"])
 
     def to_dict(self) -> dict[str, Any]:
         """Return all trials as plain values, those of the front marked."""
@@ -177,7 +191,8 @@ class SearchOutcome(OneTable, Shown):
         found = next((each for each in self.trials if each.number == index), None)
         front = [each.number for each in self.front]
         if found is None:
-            says = f"there is no trial {index}: there are 0 to {len(self.trials) - 1}; Pareto-optimal: {front}"
+            says = f"there is no trial {index}: trials are 0 to {len(self.trials) - 1}"
+            says += f", Pareto-optimal {', '.join(map(str, front))}" if front else ""
             raise make_error(SledsimError, "unknown-name", says, path="design", value=index)
         if found.error is not None:
             raise make_error(SledsimError, "unsupported", f"trial {index} could not be run: {found.error}")
@@ -240,7 +255,7 @@ class SearchOutcome(OneTable, Shown):
     def _nearest_to_ideal(self) -> Trial:
         front = self.front
         if not front:
-            says = f"{self.search.name}: no design runs within all constraints"
+            says = f"{self.search.name}: there is no design to save: none meets all constraints"
             raise make_error(SledsimError, "unsupported", says, path="trials")
         points = {each.number: self._signed(each) for each in front}
         columns = [(min(column), max(column)) for column in zip(*points.values(), strict=True)]

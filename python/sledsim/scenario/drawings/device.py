@@ -1,6 +1,6 @@
 """The device of a drawing as a table of a scenario."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +11,16 @@ from sledsim.scenario.plausible import questions
 from sledsim.scenario.texts import is_document
 from sledsim.show.faults import missing_file, with_facts
 
-__all__ = ["device_of", "device_values", "require_device", "tips_of"]
+__all__ = ["device_of", "device_values", "drawing_questions", "require_device", "tips_of"]
 
 #: What a device allows of its springs and its code.
 MOST_SPRING, MOST_BITS_PER_BYTE = 0.99, 64
 LEAST_ACCELERATION_M_S2, MOST_ACCELERATION_M_S2 = 0.1, 1e6
+LEAST_BIT_NM, MOST_BIT_NM = 1.0, 10_000.0
 #: Keys that decide the acceleration.
 CAUSES = ("sled_density_kg_m3", "sled_thickness_um", "die_area_mm2", "actuator_mn")
+#: Keys that decide how many bits lie along Y.
+Y_CAUSES = ("access_mm_s", "travel_um", "tip_pitch_um", "bit_nm", *CAUSES)
 #: What is less than this and not nothing: a product of a few such values would be nothing.
 LEAST = 1e-60
 
@@ -43,6 +46,33 @@ def device_of(written: Any, folder: Path) -> dict[str, Any]:
     ScenarioError
         Where the drawing is wrong, or no device can be made of it: by the paths of its keys.
     """
+    keys = _keys_of(written, folder)
+    try:
+        drawing = read_drawing(keys)
+        of = Relations(drawing)
+        with drawing.locating():
+            require_device(of)
+    except ScenarioError as error:
+        # What no file has, the scenario says.
+        faults = [with_facts(each, file=None) if each.file == Drawing.what else each for each in error.faults]
+        raise error_of(ScenarioError, faults) from None
+    return {"name": drawing_named(drawing.drawing)[0], "label": drawing.label, **device_values(of)}
+
+
+def drawing_questions(written: Any, folder: Path) -> list[str]:
+    """Return a note for each value of a drawing that no known device has.
+
+    Parameters
+    ----------
+    written, folder
+        As for :func:`device_of`.
+    """
+    drawing = read_drawing(_keys_of(written, folder))
+    return questions({key: getattr(drawing, key) for key in Drawing.model_fields}, PLAUSIBLE)
+
+
+def _keys_of(written: Any, folder: Path) -> dict[str, Any]:
+    """Return the keys of a drawing in a scenario; those of its file are those of its base."""
     if not isinstance(written, Mapping | str):
         says = "a drawing of the catalogue, the path of its file, or a table"
         raise error_of(ScenarioError, [Fault("wrong-type", value=written, allowed=says)])
@@ -57,16 +87,7 @@ def device_of(written: Any, folder: Path) -> dict[str, Any]:
         keys["base"] = str(file)
     elif isinstance(name, str) and name not in DRAWINGS:
         raise unknown_drawing(name, path=None if isinstance(written, str) else "drawing")
-    try:
-        drawing = read_drawing(keys)
-        of = Relations(drawing)
-        with drawing.locating():
-            require_device(of)
-    except ScenarioError as error:
-        # What no file has, the scenario says.
-        faults = [with_facts(each, file=None) if each.file == Drawing.what else each for each in error.faults]
-        raise error_of(ScenarioError, faults) from None
-    return {"name": drawing_named(drawing.drawing)[0], "label": drawing.label, **device_values(of)}
+    return keys
 
 
 def device_values(of: Relations) -> dict[str, Any]:
@@ -126,12 +147,16 @@ def require_device(of: Relations) -> None:
     for key, value in drawing.model_dump().items():
         if isinstance(value, float) and 0 < abs(value) < LEAST:
             raise error_of(ScenarioError, [Fault("misfit", f" = {value} is next to nothing", path=key)])
+    if not LEAST_BIT_NM <= drawing.bit_nm <= MOST_BIT_NM:
+        says = f" = {drawing.bit_nm:g} is out of range: a device has bits of {LEAST_BIT_NM:g} to {MOST_BIT_NM:,g} nm"
+        raise error_of(ScenarioError, [Fault("out-of-range", says, path="bit_nm")])
     if of.sled_side_m <= 0:
-        says = f" = {drawing.frame_mm} leaves no sled: expected below {of.sled_side_m * 500 + drawing.frame_mm:.4g} mm"
+        widest = of.sled_side_m * 500 + drawing.frame_mm
+        sleds = f"{drawing.sleds} sled{'s' if drawing.sleds > 1 else ''} on {drawing.die_area_mm2:g} mm²"
+        says = f" = {drawing.frame_mm} leaves no sled: expected below {widest:.4g} mm ({sleds})"
         raise error_of(ScenarioError, [Fault("conflict", says, path="frame_mm")])
     if not LEAST_ACCELERATION_M_S2 <= of.acceleration_m_s2 <= MOST_ACCELERATION_M_S2:
-        # The most likely cause is a value that no device has.
-        key = next((each for each in CAUSES if questions(dict(drawing), {each: PLAUSIBLE[each]})), "actuator_mn")
+        key = _likely_cause(drawing, CAUSES, "actuator_mn")
         bounds = f"{LEAST_ACCELERATION_M_S2:g} to {MOST_ACCELERATION_M_S2:,.0f} m/s²"
         says = (
             f" = {getattr(drawing, key):g} gives an acceleration of {of.acceleration_m_s2:,.4g} m/s²: expected {bounds}"
@@ -151,8 +176,13 @@ def require_device(of: Relations) -> None:
         says = f" = {drawing.bit_error_rate} is more than a code of a tip sector corrects"
         raise error_of(ScenarioError, [Fault("conflict", says, path="bit_error_rate")])
     if of.y_range_m * 1e9 / drawing.bit_nm < of.sector_bits + 10:
-        says = f" = {drawing.access_mm_s} leaves no room for a tip sector: each end takes {of.run_out_m * 1e6:.4g} um"
-        raise error_of(ScenarioError, [Fault("conflict", says, path="access_mm_s")])
+        key = _likely_cause(drawing, Y_CAUSES, "access_mm_s")
+        sector_um = (of.sector_bits + 10) * drawing.bit_nm * 1e-3
+        says = (
+            f" = {getattr(drawing, key):g} leaves no room for a tip sector along Y: of {of.x_range_m * 1e6:.4g} µm, "
+            f"stopping takes {of.run_out_m * 1e6:.4g} µm at each end, a tip sector {sector_um:.4g} µm"
+        )
+        raise error_of(ScenarioError, [Fault("conflict", says, path=key)])
     if drawing.active_tips < drawing.sleds * TIPS_PER_BLOCK:
         least = drawing.sleds * TIPS_PER_BLOCK
         says = f" = {drawing.active_tips} is too few: a block takes {TIPS_PER_BLOCK} of each sled, {least} in all"
@@ -160,6 +190,13 @@ def require_device(of: Relations) -> None:
     if tips_of(of)[1] < TIPS_PER_BLOCK:
         says = f" = {drawing.tip_pitch_um} leaves a sled {int(of.tips)} tips: a block takes {TIPS_PER_BLOCK}"
         raise error_of(ScenarioError, [Fault("conflict", says, path="tip_pitch_um")])
+
+
+def _likely_cause(drawing: Drawing, keys: Sequence[str], default: str) -> str:
+    """Return the key whose value no known device has, or else one that the user gave."""
+    implausible = [key for key in keys if questions(dict(drawing), {key: PLAUSIBLE[key]})]
+    given = [key for key in keys if key in drawing.given]
+    return next(iter([*(key for key in implausible if key in given), *implausible, *given]), default)
 
 
 def _short(value: float) -> float:

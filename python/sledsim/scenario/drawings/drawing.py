@@ -9,13 +9,13 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import ConfigDict, Field, PrivateAttr
 
-from sledsim._core import ScenarioError
+from sledsim._core import Fault, ScenarioError, error_of
 from sledsim.scenario.documents import Document
 from sledsim.scenario.drawings.materials import MATERIALS, MaterialName
 from sledsim.scenario.plausible import Plausible
-from sledsim.scenario.reading import Sets
+from sledsim.scenario.reading import Sets, set_list
 from sledsim.scenario.texts import is_document
-from sledsim.show.faults import is_there, make_error
+from sledsim.show.faults import is_there, make_error, with_facts
 from sledsim.show.naming import label_of
 
 __all__ = ["DRAWINGS", "PLAUSIBLE", "Drawing", "drawing_named", "read_drawing", "unknown_drawing"]
@@ -24,7 +24,7 @@ __all__ = ["DRAWINGS", "PLAUSIBLE", "Drawing", "drawing_named", "read_drawing", 
 Name = Literal["g1", "g2", "g3"]
 DRAWINGS: tuple[Name, ...] = get_args(Name)
 
-#: What stands in the place of a value that is not given: that of the catalogue's drawing is taken.
+#: Default of a value that is not given; the value of the material or of the catalogue's drawing replaces it.
 _LEFT_OUT: Any = None
 
 Fraction = Annotated[float, Field(strict=True, ge=0, lt=1)]
@@ -39,7 +39,7 @@ _POWER: Any = Field(strict=True, ge=0, le=1e6, json_schema_extra={"x-unit": "mW"
 
 
 class Drawing(Document):
-    """A drawing, as a file has it: what is left out is that of the catalogue's drawing that it names."""
+    """A drawing of a MEMS device. Values that it leaves out are those of a drawing of the catalogue."""
 
     model_config = ConfigDict(validate_default=False)
 
@@ -62,60 +62,69 @@ class Drawing(Document):
     example: ClassVar[str] = "a value that differs from the catalogue's drawing: bit_nm = 30"
 
     drawing: Name = "g2"
-    """Drawing of the catalogue whose values stand where this one gives none."""
+    """Drawing of the catalogue that gives the values left out."""
     die_area_mm2: Annotated[float, _POSITIVE] = _LEFT_OUT
-    """Area of the die, in mm²: sleds, and what surrounds them."""
+    """Area of the die, in mm²: all sleds and their frames."""
     frame_mm: Annotated[float, Field(strict=True, ge=0, le=1e3, json_schema_extra={"x-unit": "mm"})] = _LEFT_OUT
-    """Width of the actuators and the suspension on each side of a sled."""
+    """Width of actuators and springs on each side of a sled."""
     sleds: Annotated[int, Field(strict=True, ge=1, le=1024)] = _LEFT_OUT
-    """Sleds that share the die, each with actuators of its own."""
+    """Number of sleds that share the die, each with its own actuators."""
     sled_thickness_um: Annotated[float, _length("um")] = _LEFT_OUT
     """Thickness of a sled."""
     sled_density_kg_m3: Annotated[float, _POSITIVE] = _LEFT_OUT
-    """Mass of a sled over its volume, in kg/m³; a hollow one has less."""
+    """Density of a sled, in kg/m³; that of its material, or less if it is hollow."""
     material: MaterialName | None = None
     """Material of sled and springs. Gives the sled its density, and springs of unchanged shape their stiffness, in
     proportion to Young's modulus, unless the drawing has these values."""
     actuator_mn: Annotated[float, _POSITIVE] = _LEFT_OUT
-    """Force of a sled's actuator along an axis, in mN."""
+    """Force of the actuator along each axis, in mN."""
     spring_n_m: Annotated[float, Field(strict=True, ge=0, le=1e9)] = _LEFT_OUT
-    """Stiffness of a sled's suspension along an axis, in N/m."""
+    """Stiffness of the springs along each axis, in N/m."""
     servo_stiffness_n_m: Annotated[float, Field(strict=True, ge=0, le=1e9)] = _LEFT_OUT
-    """Stiffness that the control adds while the sled settles, in N/m."""
+    """Stiffness that the position control adds while the sled settles, in N/m."""
     travel_um: Annotated[float, _length("um")] = _LEFT_OUT
-    """Full range of motion along an axis; turning round takes its part of it along Y."""
+    """Range of motion along each axis; along Y it includes the distance to turn round at each end."""
     finger_gap_um: Annotated[float, Field(strict=True, ge=0, le=1e6, json_schema_extra={"x-unit": "um"})] = _LEFT_OUT
-    """Way beyond the end of travel until the fingers of an actuator touch."""
+    """Distance from the end of travel to the contact of the actuator's comb fingers; used only for the shock."""
     tip_pitch_um: Annotated[float, _length("um")] = _LEFT_OUT
-    """Distance between tips."""
+    """Distance between neighbouring tips."""
     active_tips: Annotated[int, Field(strict=True, ge=64, le=10_000_000)] = _LEFT_OUT
-    """Tips of the die that power and heat allow to work at once."""
+    """Most tips of the die that can be active at once, limited by power and heat."""
     failed_tips_fraction: Fraction = _LEFT_OUT
-    """Share of the tips that don't work, whose regions hold nothing."""
+    """Fraction of the tips that do not work; their fields store no data."""
     bit_nm: Annotated[float, _length("nm")] = _LEFT_OUT
     """Width of a (square) bit."""
     access_mm_s: Annotated[float, _POSITIVE] = _LEFT_OUT
-    """Velocity of the sled while it reads or writes, in mm/s."""
+    """Velocity of the sled while it reads or writes (access velocity), in mm/s."""
     bidirectional: bool = _LEFT_OUT
-    """True if data can be accessed with the sled moving downward too."""
+    """True if tips read and write in both directions of Y."""
     bit_error_rate: Fraction = _LEFT_OUT
-    """Probability that a bit is read wrong."""
+    """Probability that a bit is read wrong, before error correction."""
     uncorrected_rate: Annotated[float, Field(strict=True, gt=0, lt=1)] = _LEFT_OUT
-    """Probability allowed of a tip sector that its code can't correct."""
+    """Highest allowed probability that the error-correcting code cannot correct a tip sector (8 bytes of a tip)."""
     ring_nm: Annotated[float, _length("nm")] = _LEFT_OUT
-    """Amplitude of the sled's oscillation when a move along X ends."""
+    """Amplitude of the sled's oscillation at the end of a move along X."""
     settled_fraction: Annotated[float, Field(strict=True, gt=0, le=1)] = _LEFT_OUT
-    """Share of a bit's width below which the oscillation has to fall."""
+    """Settling ends when the oscillation is below this fraction of the bit width."""
     active_damping: Annotated[float, Field(strict=True, ge=0, le=100)] = _LEFT_OUT
-    """Share of the actuator's force that damps an oscillation which moves at 20 mm/s."""
+    """Fraction of the actuator's force that damps an oscillation of 20 mm/s."""
     standing_mw: Annotated[float, _POWER] = _LEFT_OUT
-    """Power of a sled's positioning without what turning round takes."""
+    """Power to position a sled, turnarounds excluded."""
     driver_efficiency: Annotated[float, Field(strict=True, gt=0, le=1)] = _LEFT_OUT
-    """Share of a driver's energy that moves the sled."""
+    """Fraction of the driver's energy that becomes kinetic energy of the sled."""
     channel_mw: Annotated[float, _POWER] = _LEFT_OUT
-    """Power of an active tip and its signal processing on bits of 50 nm."""
+    """Power of an active tip and its signal processing at a bit width of 50 nm."""
     channel_exponent: Annotated[float, Field(strict=True, ge=0, le=10)] = _LEFT_OUT
-    """How the power of a tip goes with the width of bits: as 50 nm over it, to this power."""
+    """Exponent of the power of a tip: proportional to (50 nm / bit_nm) to this power."""
+
+    @classmethod
+    def file_schema(cls) -> dict[str, Any]:
+        """Return the JSON Schema of a file. Values of the catalogue's drawing are not defaults of the schema."""
+        schema = super().file_schema()
+        for key, of in schema["properties"].items():
+            if key in cls.model_fields and of.get("default", "") is None:
+                del of["default"]
+        return schema
 
 
 #: Most changed values that a heading lists.
@@ -200,12 +209,26 @@ def read_drawing(source: Mapping[str, Any] | Path | str, sets: Sets = ()) -> Dra
     named = isinstance(source, str) and source != "-" and "\n" not in source and not is_document(source)
     if named and source not in DRAWINGS and not is_there(Path(str(source))):
         raise unknown_drawing(str(source), "source")
+    _require_own_keys(sets)
     given = {"drawing": source} if isinstance(source, str) and source in DRAWINGS else source
     found = Drawing.load(given, overrides=sets)
     whole = _completed(found)
     file = source.get("base") if isinstance(source, Mapping) else source if _is_file(source) else None
     whole._label, whole._given = _label_of(found, file), found.to_dict()
     return whole
+
+
+def _require_own_keys(sets: Sets) -> None:
+    """Raise for settings such as ``device.drawing.bit_nm=30``, which scenarios have; a drawing has ``bit_nm=30``."""
+    faults = []
+    for setting in set_list(sets):
+        path = setting.partition("=")[0].strip()
+        table, _, key = path.rpartition(".")
+        if table and key in Drawing.model_fields:
+            says = f": unknown key of a drawing: did you mean {key}?"
+            faults.append(with_facts(Fault("unknown-key", says, path=path, suggestion=key), setting=setting))
+    if faults:
+        raise error_of(ScenarioError, faults)
 
 
 def _is_file(source: Path | str) -> bool:

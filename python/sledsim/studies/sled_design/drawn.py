@@ -100,8 +100,8 @@ class Design(Tabled, Plain):
         parameters = Table(["parameter", "value", self.base, ""], rows, title=self.label, left=frozenset({3}))
         spare = tips_of(self.relations)[2]
         said = [[each.label, number(each.value), each.unit] for each in self._figures().values()]
-        said += [["tips of a sled left as spares", number(spare), ""]]
-        notes = ["Capacity and bandwidth count whole tips, rows and tracks; the other figures are not rounded."]
+        said += [["spare tips of each sled", number(spare), ""]]
+        notes = ["Capacity and bandwidth are for whole tips, rows and tracks."]
         headers = ["derived figure", "value", "unit"]
         return [parameters, Table(headers, said, left=frozenset({2}), notes=notes + self.questions())]
 
@@ -111,18 +111,24 @@ class Design(Tabled, Plain):
         derived = {
             "acceleration": self.relations.acceleration_m_s2 / GRAVITY_M_S2,
             "resonance": self.relations.resonance_hz,
-            "seek of a third": self.relations.seek_x_s * 1e3,
+            "seek over a third of the travel": self.relations.seek_x_s * 1e3,
             "shock": self.relations.shock_g,
         }
-        return questions(values, PLAUSIBLE) + questions(derived, PLAUSIBLE_FIGURES, suggest=False)
+        found = questions(values, PLAUSIBLE) + questions(derived, PLAUSIBLE_FIGURES, suggest=False)
+        active, tips = self.drawing.active_tips, int(self.relations.tips) * self.drawing.sleds
+        if active > tips:
+            found.append(f"note: active_tips {active:,} exceeds the {tips:,} working tips; power counts {active:,}")
+        return found
 
     def _figures(self) -> dict[str, Figure]:
-        """Return the figures, capacity and bandwidth of the whole tips, rows and tracks of the device."""
-        sled = self.sled()
+        """Return the figures, with capacity and bandwidth of the computed device: whole tips, rows and tracks."""
+        sled, sleds = self.sled(), self.drawing.sleds
+        capacity = f"capacity of {sleds} sleds" if sleds > 1 else "capacity"
+        bandwidth = f"bandwidth of long reads{' of a sled' if sleds > 1 else ''}, bus included"
         return {
             **figures_of(self.drawing),
-            "capacity_gb": Figure("capacity", sled.capacity_bytes * 1e-9, "GB"),
-            "bandwidth_mb_s": Figure("bandwidth of long reads, bus included", sled.streaming_bandwidth_mb_s, "MB/s"),
+            "capacity_gb": Figure(capacity, sleds * sled.capacity_bytes * 1e-9, "GB"),
+            "bandwidth_mb_s": Figure(bandwidth, sled.streaming_bandwidth_mb_s, "MB/s"),
         }
 
     def to_dict(self) -> dict[str, Any]:

@@ -79,7 +79,7 @@ class Sensitivity(OneTable, Shown):
         moving = {row[0] for row in rows}
         still = [value for value in self.moves if value not in moving]
         title = f"{self.name}: change of each figure, in %, when a value is {number(100 * self.step)} % larger"
-        said = f"No effect: {', '.join(still)}. These values are zero, or change the code only in steps."
+        said = f"No effect: {', '.join(still)}. They are zero, or change the error-correcting code only in steps."
         return Table(["value", *self.labels.values()], rows, title=title, notes=[said] if still else [])
 
     def plot(self) -> "altair.TopLevelMixin":
