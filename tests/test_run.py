@@ -250,8 +250,8 @@ def test_a_replay_states_its_assumptions(trace_file: Path, fit: str, addresses: 
     lines = str(result.brief()).splitlines()
     assert lines[0] == "g2, sptf · trace small.csv · 50 requests, not long enough"
     assert lines[1].startswith(f"response {number(result.response.mean_ms)} ms, p99 ")
-    assert lines[-1].startswith("assumed: format csv (16 of its first 16 lines), " + addresses)
-    assert lines[-1].endswith(", open: arrivals as recorded")
+    assert lines[-1].startswith("assumed: format csv (16 of its first 16 lines), times in ns, addresses in bytes, ")
+    assert f", {addresses}, open: arrivals as recorded, " in lines[-1]
     assert any(line.startswith("no 95 % interval: 50 values are too few") for line in lines)
     assert len(lines) <= 21
     assert result.scenario.workload.fit == fit
@@ -273,7 +273,7 @@ def test_results_state_if_the_run_was_long_enough() -> None:
     ended, note, share = length_note(500, 400)
     assert share is not None
     assert (ended, share > 0.05) == ("not long enough", True)
-    assert note == "note: the mean is not known to 5 % yet; a longer run would tell"
+    assert note == "note: the mean is not known within 5 %: simulate more requests"
 
 
 def test_overload_is_reported_with_offered_and_served_rates() -> None:

@@ -76,7 +76,7 @@ def _fitting(end_bytes: int, fits: Sequence[tuple[str, int]]) -> list[list[str]]
     room = [name for name, capacity in fits if capacity >= end_bytes]
     small = [f"{name} ({number(capacity / 1e9)} GB)" for name, capacity in fits if capacity < end_bytes]
     needs = f"{number(end_bytes / 1e9)} GB"
-    found = [["fits", f"{', '.join(room)}: each has the {needs} that it reaches" if room else f"none has {needs}"]]
+    found = [["fits", f"{', '.join(room)}: each holds the {needs} that it addresses" if room else f"none has {needs}"]]
     if small:
         found.append(["does not fit", f"{', '.join(small)}: replay there with --fit scale, --fit wrap or --devices"])
     return found
