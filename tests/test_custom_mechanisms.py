@@ -100,7 +100,7 @@ FORGETS = """\
     [
         ({}, "", ""),
         ({"asked": "self.there += 1000"}, "positioning changes nothing", "no positioning times are asked for"),
-        ({"served": "self.shared[0] += 1"}, "decides the same again", "beside it"),
+        ({"served": "self.shared[0] += 1"}, "repeats its decisions", "beside it"),
         ({"served": "return -1"}, "serves each request once: in the order of arrival", "returned -1"),
         ({"blocks": "8"}, "serves each request once: in the order of arrival", "it has 8 blocks"),
     ],

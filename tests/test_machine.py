@@ -101,12 +101,12 @@ def test_each_program_has_its_command_and_files(machine: Path, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("name", "options", "says"),
     [
-        ("bonnie", {}, "none of those there are (known: postmark"),
-        ("postmark", {"sizes": {"folder": 3}}, "no 'folder'; did you mean folders?"),
+        ("bonnie", {}, "is not known (known: postmark"),
+        ("postmark", {"sizes": {"folder": 3}}, "no size 'folder'; did you mean folders?"),
         ("postmark", {"sizes": {"files": 0}}, "files = 0 is not a whole number from 1 to"),
         ("browse", {"sizes": {"cache_kib": 0}}, "cache_kib = 0 is not a whole number from 1 to"),
         ("browse", {"sizes": {"pause_ms": -1}}, "pause_ms = -1 is not a whole number from 0 to"),
-        ("browse", {"sizes": {"pages": 100_000, "visits": 20_000}}, "visits = 20000 to pages = 100000 ask for "),
+        ("browse", {"sizes": {"pages": 100_000, "visits": 20_000}}, "visits = 20000 to pages = 100000 need "),
         ("tpch", {"sizes": {"last": 9}}, "the questions from 4 on go to 4"),
         ("postmark", {"job": "x"}, "a file of jobs is for fio"),
         ("fio", {"job": "nothing.fio"}, "no such file"),

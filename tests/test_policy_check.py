@@ -47,7 +47,7 @@ BROKEN = {
     "beyond": ("return len(pending)", "serves each request once: one sled", r"request 0 \(write of 1 blocks"),
     "shares": (
         "Mine.calls += 1\n        return Mine.calls % len(pending)",
-        "decides the same again",
+        "repeats its decisions",
         r"request \d+ was served at place \d+, and",
     ),
     "raises": (
@@ -57,7 +57,7 @@ BROKEN = {
     ),
     "no copies": (
         "self.lock = __import__('threading').Lock()\n        return 0",
-        "goes on from a snapshot as it would have",
+        "continues unchanged from a snapshot",
         "a copy of mine:Mine raised TypeError",
     ),
     "hangs": ("while True: pass", "serves each request once: one sled", r"did not return within 0.2 s"),
@@ -96,7 +96,7 @@ HIDDEN = {
             def after_ns(self, now_ns, mode, modes):
                 return randrange(10_000_000)
         """,
-        "decides the same again",
+        "repeats its decisions",
         r"request \d+ was served by [\d.]+ s, and",
     ),
     "a choice that is remembered": (

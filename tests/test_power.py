@@ -67,7 +67,7 @@ def test_merging_saves_nothing_without_spin_down(strategies: sledsim.studies.Pow
     # A seeking sled takes the power of an idle one, and the tips have the same bits to read: only time is saved.
     assert rows["merging"]["saved_share"] == pytest.approx(0, abs=1e-9)
     assert len(strategies.notes) == 1
-    assert "with spin-down it counts" in strategies.notes[0]
+    assert "with spin-down the total falls" in strategies.notes[0]
 
 
 def test_rows_are_ratios_to_the_base(strategies: sledsim.studies.PowerComparison) -> None:
@@ -324,7 +324,7 @@ def test_break_even_is_printed_with_its_arithmetic(sledsim_cli: Callable[..., Ou
     assert "energy of the return 0.1 W × 0.0005 s 5e-05 J" in lines
     assert "break-even 5e-05 J ÷ 0.05 W 0.001 s" in lines
     assert "over a fixed span (0.1 W − 0.05 W) × 0.0005 s ÷ 0.05 W 0.0005 s" in lines
-    assert "idling that takes as much 5e-05 J ÷ 0.1 W 0.0005 s" in lines
+    assert "idle time of equal energy 5e-05 J ÷ 0.1 W 0.0005 s" in lines
     assert "<svg" in picture.read_text()
     [case] = json.loads(sledsim_cli("device", "g2", "--break-even", "--json").out)["cases"]
     # The arithmetic of doubles: a few roundings.

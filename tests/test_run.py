@@ -275,7 +275,7 @@ def test_results_state_if_the_run_was_long_enough() -> None:
     ended, note, share = length_note(500, 400)
     assert share is not None
     assert (ended, share > 0.05) == ("not long enough", True)
-    assert note == "note: the mean is not known to 5 % yet; a longer run would tell"
+    assert note == "note: the mean is not known within 5 %: simulate more requests"
 
 
 def test_overload_is_reported_with_offered_and_served_rates() -> None:

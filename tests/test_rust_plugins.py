@@ -46,7 +46,7 @@ def test_the_crate_reuses_the_build_of_the_simulator() -> None:
     ("core", "says"),
     [
         ("no_such_module", "SLEDSIM_CORE is no_such_module, which can't be imported: No module named"),
-        ("colorsys", "SLEDSIM_CORE is colorsys, which is no core of Sledsim"),
+        ("colorsys", "SLEDSIM_CORE is colorsys, which is not a Sledsim core"),
     ],
 )
 def test_invalid_core_paths_are_reported(core: str, says: str) -> None:

@@ -46,9 +46,9 @@ def take_core() -> None:
         core = _Missing(f"{CORE} is {named}, which can't be imported: {error}")
     else:
         if not hasattr(core, "Written"):
-            core = _Missing(f"{CORE} is {named}, which is no core of Sledsim: leave it unset, or name one")
+            core = _Missing(f"{CORE} is {named}, which is not a Sledsim core: unset it, or name a core")
         elif core.__version__ != (ours := _version()):
-            core = _Missing(f"{CORE} is {named}, built of Sledsim {core.__version__}: build it anew with {ours}")
+            core = _Missing(f"{CORE} is {named}, built from Sledsim {core.__version__}: rebuild it from {ours}")
     sys.modules[OWN] = core
 
 

@@ -120,7 +120,7 @@ def example(
         if as_json:
             print_json(known)
         else:
-            rows = [[README, f"the first {len(KINDS)}: all that README uses"], *map(list, known.items())]
+            rows = [[README, f"files of README: the next {len(KINDS)} rows"], *map(list, known.items())]
             print_tables([Table(["example", "content"], rows, left=frozenset({1}))])
         return
     # The ending may be omitted.

@@ -500,7 +500,7 @@ def role_test(
     as_json: AsJson = False,
     plot: Plot = None,
 ) -> None:
-    """Test whether a role or policy deserves an abstraction.
+    """Test whether a role or policy is specific to MEMS storage, or has merit there.
 
     Two tests of Schlosser and Ganger (2004). specificity runs it on MEMS storage and on a disk fitted to the same mean
     time of random reads: it is specific to MEMS storage if it gains over 10 % more there than on the disk. merit runs
@@ -714,7 +714,7 @@ def relation(
     as_json: AsJson = False,
     plot: Plot = None,
 ) -> None:
-    """Time scans and row fetches of a relation by layout.
+    """Time scans and row fetches of a database table by layout.
 
     The default relation is that of Schlosser and Ganger 2004, section 6.1.1. Rows are fetched one at a time; the mean
     has a 95 % confidence interval.

@@ -46,7 +46,7 @@ Examples:
 """
 
 app = Application(
-    help="Run a scenario along axes into a store; show results.",
+    help="Run a scenario for all combinations of values, save and show the results.",
     epilog="""\b
 Examples:
   sledsim sweep run rates.toml
@@ -58,7 +58,7 @@ Examples:
 
 @app.callback()
 def _sweep() -> None:
-    """Run a scenario along axes into a store; show results."""
+    """Run a scenario for all combinations of values, save and show the results."""
 
 
 Folder = Annotated[Path, typer.Argument(metavar="STORE", help="Folder of the store.")]

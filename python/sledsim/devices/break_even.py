@@ -163,14 +163,14 @@ def _arithmetic(
             ["  over a fixed span", displaced, f"{_si(mode['fixed_span_s'])} s"],
         ]
     if mode["equal_idle_s"] is not None:
-        rows.append(["idling that takes as much", f"{wake_j} J ÷ {ready_w} W", f"{_si(mode['equal_idle_s'])} s"])
+        rows.append(["idle time of equal energy", f"{wake_j} J ÷ {ready_w} W", f"{_si(mode['equal_idle_s'])} s"])
     headers = [f"{mode['mode']} against {ready['mode']}", "arithmetic", "result"]
     return Table(headers, [*([idle_power] if idle_power else []), *rows], left=frozenset({1}))
 
 
 def _envelope(modes: Sequence[Mapping[str, Any]]) -> Table:
     rows = [[mode["mode"], _interval(mode["best"]), _interval(mode["best_fixed_span"])] for mode in modes]
-    return Table(["takes least energy", "in idle times of", "over a fixed span"], rows)
+    return Table(["lowest energy", "idle time", "over a fixed span"], rows)
 
 
 def _interval(interval: Mapping[str, Any] | None) -> str:

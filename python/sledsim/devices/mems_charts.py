@@ -50,7 +50,7 @@ def curve_chart(device: "MemsStorage") -> "altair.TopLevelMixin":
     return apply_style(
         chart,
         f"Seek time of {device.label} against distance",
-        f"{model} model; line: mean over the places to start from, band: least to longest",
+        f"{model} model; line: mean over starting positions; band: shortest to longest",
     )
 
 

@@ -21,6 +21,6 @@ class SimpleDevice(Device):
         ends = [given["access_ms"]] * 2 if "access_ms" in given else [given["nearest_ms"], given["farthest_ms"]]
         return [
             ("capacity (GB)", self.capacity_bytes / 1e9),
-            ("least time (ms)", ends[0]),
+            ("shortest time (ms)", ends[0]),
             ("longest time (ms)", ends[1]),
         ]

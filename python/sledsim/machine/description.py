@@ -55,7 +55,7 @@ class Guest:
             ("cache", self.cache, CACHES),
         ):
             if not is_one_of(value, known):
-                says: list[str | tuple[str]] = [(path,), f" {value!r} is none of those there are"]
+                says: list[str | tuple[str]] = [(path,), f" {value!r} is not known"]
                 raise make_error(SledsimError, "unknown-name", says, path=path, value=value, known=known)
         mount: object = self.mount
         if not isinstance(mount, str) or not re.fullmatch(r"[\w=,.+:-]+", mount):

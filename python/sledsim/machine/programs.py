@@ -173,7 +173,7 @@ def program(
         Where there is no such program, size or file.
     """
     if not is_one_of(name, (*PROGRAMS, "command")):
-        says: Sentence = [("program",), f" {name!r} is none of those there are"]
+        says: Sentence = [("program",), f" {name!r} is not known"]
         raise make_error(SledsimError, "unknown-name", says, path="program", value=name, known=PROGRAMS)
     if (name == "command") != (command is not None):
         says = ": a command is given, or a program, and not both" if command is not None else ": there is no command"
@@ -187,7 +187,7 @@ def program(
         raise make_error(SledsimError, "wrong-type", path="sizes", value=sizes, allowed="numbers by their names")
     if command is not None and sizes:
         raise make_error(
-            SledsimError, "conflict", ": a command has none, a program has", path="sizes", value=str(sizes)
+            SledsimError, "conflict", ": apply to programs, not to commands", path="sizes", value=str(sizes)
         )
     if command is not None:
         needs = tuple(each for each in PROGRAMS if each != "fio" and not PROGRAMS[each].base)
@@ -195,7 +195,7 @@ def program(
     made, given = PROGRAMS[name], sizes or {}
     unknown = [each for each in given if each not in made.sizes]
     if unknown:
-        says = [("sizes",), f" of {name} has no {unknown[0]!r}"]
+        says = [("sizes",), f": {name} has no size {unknown[0]!r}"]
         raise make_error(SledsimError, "unknown-name", says, path="sizes", value=unknown[0], known=made.sizes)
     for size, value in given.items():
         # A size whose default is 0 may be 0.
@@ -266,9 +266,9 @@ def _browse(find: Find, sizes: Sizes, job: str | Path | None) -> Made:
             ("visits",),
             f" = {sizes['visits']} to ",
             ("pages",),
-            f" = {sizes['pages']} ask for {lie} bytes",
+            f" = {sizes['pages']} need {lie} bytes",
         ]
-        most = f", and {MOST_BROWSED} fit a machine: ask for fewer"
+        most = f", and a machine holds {MOST_BROWSED}: choose fewer"
         raise make_error(SledsimError, "out-of-range", [*says, most], path="visits", value=sizes["visits"])
     index = "".join(f"{name} {size}\n" for name, size in drawn.kept.items())
     visits = "".join(

@@ -232,7 +232,7 @@ def simulate(
             ReliabilityError, "unknown-name", path="method", value=method, known=("auto", "plain", "biased")
         )
     if method == "biased" and to_loss:
-        says = "to_loss: lifetimes that are forced end with the time asked for; use plain or auto"
+        says = "to_loss: biased lifetimes end at the last of the given years; use method plain or auto"
         raise make_error(ReliabilityError, "conflict", says, path="method")
     seed = require_integer(ReliabilityError, "seed", seed, 0)
     if lifetimes is not None:

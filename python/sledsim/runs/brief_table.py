@@ -145,8 +145,8 @@ def _notes(summary: Mapping[str, Any]) -> list[str]:
     notes += measured_notes(summary)
     response = summary["response"]
     if not summary["overload"] and response and not response["ci95_note"] and _length(summary) != "long enough":
-        ended = "the trace is too short for that" if summary.get("replay") else "a longer run would tell"
-        notes.append(f"note: the mean is not known to {number(100 * LONG_ENOUGH, 1)} % yet; {ended}")
+        ended = "the trace is too short" if summary.get("replay") else "simulate more requests"
+        notes.append(f"note: the mean is not known within {number(100 * LONG_ENOUGH, 1)} %: {ended}")
     if summary.get("replay"):
         notes.append(f"assumed: {replay_assumptions(summary)}")
     return notes

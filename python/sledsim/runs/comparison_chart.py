@@ -47,7 +47,7 @@ def comparison_bars(comparison: "Comparison", key: str) -> "altair.TopLevelMixin
     labels = base.mark_text(align="left", dx=4, fontSize=11).encode(text="label:N")
     colour = alt.Color("run:N", sort=None, legend=None, scale=alt.Scale(range=list(COLOURS)))
     chart = (base.mark_bar().encode(color=colour) + labels).properties(width=WIDTH, height=alt.Step(36))
-    return apply_style(chart, "Runs side by side", _sentence(metric["label"]) + "; in brackets times the first run's")
+    return apply_style(chart, "Runs compared", _sentence(metric["label"]) + "; in brackets: ratio to the first run")
 
 
 def _sentence(label: str) -> str:

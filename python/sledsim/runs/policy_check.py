@@ -237,8 +237,8 @@ def check_policy(policy: "str | type | Mapping[str, Any]", role: str | None = No
             (f"serves each request once: {title}", partial(_serves_once, {**system, tried.key: given}, tried))
             for title, system in tried.systems.items()
         ),
-        ("decides the same again", partial(_decides_the_same, tried.first(given), tried)),
-        ("goes on from a snapshot as it would have", partial(_goes_on_from_a_snapshot, tried.first(given), tried)),
+        ("repeats its decisions", partial(_decides_the_same, tried.first(given), tried)),
+        ("continues unchanged from a snapshot", partial(_goes_on_from_a_snapshot, tried.first(given), tried)),
         ("survives power cuts", partial(_survives_power_cuts, tried.first(given))),
     ]
     if role == "device":

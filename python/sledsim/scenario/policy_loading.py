@@ -229,7 +229,7 @@ def _module(name: str, folders: list[Path], named: str) -> _Found:
             if error.name is None or not f"{name}.".startswith(f"{error.name}."):
                 raise
             places = ", ".join(str(folder / f"{name.replace('.', '/')}.py") for folder in folders)
-            says = f"no module {name}: neither {places} is there, nor does Python find it"
+            says = f"no module {name}: not found as {places}, nor by Python"
             raise make_error(ScenarioError, "unreadable", says, path="python", value=named) from None
     file = getattr(module, "__file__", None)
     if name == MAIN or file is None:

@@ -530,7 +530,7 @@ def written_as(path: Path, to: str | None) -> str:
         require_kind(TraceError, "to", to, str, "the name of a format")
     chosen = to or next(meant, None)
     if chosen is None:
-        says = f"the name does not tell the format; choose one of {', '.join(written)}"
+        says = f"the file name does not show the format; choose one of {', '.join(written)}"
         raise make_error(TraceError, "unknown-format", says, path="to", allowed=list(written), file=path)
     if chosen not in written:
         says = f"cannot write format {chosen!r}"
@@ -702,7 +702,7 @@ def require_other(format_name: str | None) -> None:
         The name that was given, if one was.
     """
     if format_name == "parquet":
-        says = ": Parquet files are told by their content, whatever their name: leave it out"
+        says = ": Parquet files are recognised by their content: leave it out"
         raise make_error(TraceError, "conflict", says, path="format", value=format_name)
 
 

@@ -257,7 +257,7 @@ def _whole_lines(size: float, what: str) -> int:
     """Round what money buys down to whole lines."""
     lines = int(size // LINE_BYTES)
     if lines < 1:
-        says = f"{what}: the money buys {size:.0f} bytes, which is no cache: spend more, or pay less per GB"
+        says = f"{what}: the budget buys only {size:.0f} bytes: raise the budget, or lower the price per GB"
         raise make_error(SledsimError, "misfit", says, value=size)
     return lines * LINE_BYTES
 

@@ -116,9 +116,9 @@ def matched_disk(
             return FittedDisk(made, mems.label, disk.label, factor, size_bytes, target_ms, found_ms)
         low, high = (low, factor) if found_ms > target_ms else (factor, high)
     says = (
-        f"{disk.label} can't be made as fast as {mems.label}: reads of {size_bytes:,} bytes take {target_ms:.4g} ms "
-        f"there, and here {found_ms:.4g} ms with {factor:.3g} times the time of seeks and revolutions; the rest is its "
-        "bus and commands, so start from another disk"
+        f"{disk.label} can't be made as fast as {mems.label}: reads of {size_bytes:,} bytes take {target_ms:.4g} ms on "
+        f"{mems.label}, and {found_ms:.4g} ms on {disk.label} with seeks and revolutions scaled by {factor:.3g}; the "
+        "rest is bus and commands: choose another disk"
     )
     raise make_error(SledsimError, "unsupported", says, path="base", value=disk.label)
 
@@ -135,7 +135,7 @@ def require_size(path: str, size_bytes: object) -> None:
     """
     # Multiples of a block, and units, are left to the workload that has them.
     if isinstance(size_bytes, int) and size_bytes > MOST_BYTES:
-        says = f" = {size_bytes}: expected at most {MOST_BYTES:,}: of longer reads, seeks and revolutions are no part"
+        says = f" = {size_bytes}: expected at most {MOST_BYTES:,}: longer reads are nearly all transfer"
         raise make_error(
             SledsimError, "out-of-range", [(path,), says], path=path, value=size_bytes, allowed={"most": MOST_BYTES}
         )
@@ -161,10 +161,10 @@ def mean_access_ms(device: Mapping[str, Any], size_bytes: int) -> float:
 def _require(mems: Device, disk: Device) -> None:
     """Raise for devices of different block sizes or too small a capacity."""
     if mems.parameters["mechanism"] != "mems":
-        says = f"{mems.label} is {mems.KIND}: a disk is fitted to MEMS storage, such as g2"
+        says = f"{mems.label} is {mems.KIND}: give MEMS storage, such as g2"
         raise make_error(SledsimError, "unsupported", says, path="device", value=mems.label)
     if disk.parameters["mechanism"] != "disk":
-        says = f"{disk.label} is {disk.KIND}: it is a disk that is fitted, such as uberdisk"
+        says = f"{disk.label} is {disk.KIND}: give a disk to fit, such as uberdisk"
         raise make_error(SledsimError, "unsupported", says, path="base", value=disk.label)
     if mems.block_bytes != disk.block_bytes:
         says = (

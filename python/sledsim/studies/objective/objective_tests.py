@@ -155,8 +155,8 @@ class ObjectiveTest(Shown):
 
 #: What makes the times of both tests differ, where the device is the same.
 NOTES: dict[Literal["specificity", "merit"], str] = {
-    "specificity": "without the command overhead of MEMS storage, as the fitted disk has none; merit is with it",
-    "merit": "with the command overhead of the device; specificity is without it, as its fitted disk has none",
+    "specificity": "MEMS storage has no command overhead here, as the fitted disk has none; in merit it has its own",
+    "merit": "the device has its command overhead; in specificity it has none, because the fitted disk has none",
 }
 #: Of each test, what passes it and what fails it.
 VERDICTS: dict[Literal["specificity", "merit"], tuple[str, str]] = {

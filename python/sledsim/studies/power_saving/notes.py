@@ -41,8 +41,8 @@ def strategy_notes(values: Mapping[str, Any], results: Mapping[str, Result]) -> 
         )
     if _is_spent_idle(base, results.get("merging")):
         notes.append(
-            "merging saves servicing energy, but next to nothing in all: the time that it saves passes idle, which "
-            "takes as much; with spin-down it counts"
+            "merging saves servicing energy but hardly any total energy: the device idles in the saved time, at nearly "
+            "the same power; with spin-down the total falls"
         )
     if values["system"]["delayed_startup"] is not None:
         notes.append("delayed start-up, which the scenario sets, is part of the runs with spin-down, not of the others")
@@ -62,8 +62,8 @@ def policy_notes(values: Mapping[str, Any], results: Mapping[str, Result]) -> li
     if not next(iter(results.values()))["in_system"]["completed"]:
         return [NOTHING]
     notes = [
-        "hindsight is the least that any policy could have taken in the idle times of that run; "
-        "offline decides so, and is the yardstick, not a policy that a device could have"
+        "hindsight: the energy of an ideal policy in the idle times of that run; offline is that policy, which no real "
+        "device can have because it knows the future"
     ]
     if values["system"]["delayed_startup"] is not None:
         notes.append("delayed start-up, which the scenario sets, is part of all runs but never")
