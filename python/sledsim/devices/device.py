@@ -4,7 +4,7 @@ import copy
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from sledsim import _core
 from sledsim._core import ScenarioError, SledsimError
@@ -33,6 +33,13 @@ if TYPE_CHECKING:
     from sledsim.show.tables import Table
 
 __all__ = ["DRAWING_PREFIX", "MOST_POINTS", "Device", "WrongMechanismError", "in_shape"]
+
+
+class DesignLike(Protocol):
+    """A design of a sled, such as :class:`sledsim.studies.Design`."""
+
+    def _in_scenario(self) -> dict[str, Any]: ...
+
 
 #: Precedes the name of a drawing of the catalogue where a device is named.
 DRAWING_PREFIX = "drawing:"
@@ -92,9 +99,11 @@ class Device:
     capacity_bytes: int
     cylinders: int
 
-    def __new__(cls, name: "str | type | Mapping[str, Any]" = "g2", /, *, overrides: Sets = (), **keys: Any) -> Self:
+    def __new__(
+        cls, name: "str | type | Mapping[str, Any] | DesignLike" = "g2", /, *, overrides: Sets = (), **keys: Any
+    ) -> Self:
         """Make a device of the kind that its mechanism asks for."""
-        if hasattr(name, "_in_scenario"):
+        if hasattr(name, "_in_scenario") and not isinstance(name, type):
             name = name._in_scenario()
         given = (
             name if isinstance(name, Mapping) else {"python": name} if isinstance(name, type) else {"name": str(name)}
@@ -123,7 +132,9 @@ class Device:
         made.parameters, made._core = parameters, core
         return made
 
-    def __init__(self, name: "str | type | Mapping[str, Any]" = "g2", /, *, overrides: Sets = (), **keys: Any) -> None:
+    def __init__(
+        self, name: "str | type | Mapping[str, Any] | DesignLike" = "g2", /, *, overrides: Sets = (), **keys: Any
+    ) -> None:
         is_label = isinstance(name, Mapping | type) or hasattr(name, "_in_scenario")
         self.name = self.parameters["name"] if is_label else str(name)
         self.capacity_blocks = self._core.capacity_blocks
