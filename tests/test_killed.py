@@ -32,10 +32,10 @@ run.requests = {requests}
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Return the files below a folder that are no unfinished ones, but for how long things took."""
+    """Return the finished files below a folder, without processor times."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     return {
-        str(path.relative_to(folder)): re.sub(rb'"seconds": [\d.e-]+', b"", path.read_bytes())
+        str(path.relative_to(folder)): re.sub(rb'("seconds": |Processor time</dt><dd>)[\d.e-]+', b"", path.read_bytes())
         for path in files
         if not path.name.startswith(".sledsim-") and not path.name.endswith(".partial")
     }
