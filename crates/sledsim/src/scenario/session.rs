@@ -30,8 +30,8 @@ use crate::time::{s_to_ns, Time};
 ///     capacity_blocks = 1000
 ///     access_ms = 1
 /// "#;
-/// let scenario = resolve(text, Notation::Toml, "example", &[], &Catalog::default(), Path::new("."))?;
-/// let mut session = Session::new(&scenario, &Keep::default())?;
+/// let resolved = resolve(text, Notation::Toml, "example", &[], &Catalog::default(), Path::new("."))?;
+/// let mut session = Session::new(resolved.scenario(), &Keep::default())?;
 /// session.submit(Request::read(0, 8))?;
 /// session.drain(&mut |_| true)?;
 /// let completion = session.completion().expect("the request has completed");

@@ -35,9 +35,9 @@ use crate::workloads::WorkloadSpec;
 ///     [run]
 ///     requests = 1000
 /// "#;
-/// let scenario = resolve(text, Notation::Toml, "example", &[], &Catalog::default(), Path::new("."))?;
-/// assert_eq!(scenario.seed, 1);
-/// let output = run(&scenario, Vec::new(), false, &mut |_| true)?;
+/// let resolved = resolve(text, Notation::Toml, "example", &[], &Catalog::default(), Path::new("."))?;
+/// assert_eq!(resolved.scenario().seed, 1);
+/// let output = run(resolved.scenario(), Vec::new(), false, &mut |_| true)?;
 /// assert_eq!(output.report.requests.completed, 1000);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
