@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
 
-from sledsim.cli.streams import write
+from sledsim.cli.streams import INTERRUPTED, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,9 +22,15 @@ if TYPE_CHECKING:
         def to_json(self, *args: Any) -> str: ...
         def tables(self, *args: Any) -> list[Table]: ...
 
+    class Drawable(Protocol):
+        @property
+        def complete(self) -> bool: ...
+        def save_plot(self, path: Path, *figure: str) -> Any: ...
+
 
 __all__ = [
     "PrintedWarnings",
+    "draw_if_complete",
     "not_drawn",
     "print_document",
     "print_error",
@@ -149,6 +155,38 @@ def print_written(path: Path | str | None, *command: object, note: str = "") -> 
         write(f"next: {shlex.join(['sledsim', *map(str, command)])}", err=True)
     elif suffix in (".csv", ".parquet") and re.fullmatch(r"[\w./-]+", text):
         write("next: " + SHOW_TABLE.format(json.dumps(text).replace('"', '\\"')), err=True)
+
+
+def draw_if_complete(
+    found: "Drawable",
+    plot: Path | None,
+    *figure: str,
+    interrupted: str = "interrupted: the results are those so far",
+) -> None:
+    """Write the requested chart of a printed result; end the command if the result was interrupted.
+
+    Parameters
+    ----------
+    found
+        The result.
+    plot
+        The file of the chart; ``None`` draws nothing.
+    *figure
+        The name of the figure, if the result has several.
+    interrupted
+        The message about an interrupted result.
+
+    Raises
+    ------
+    typer.Exit
+        If the result was interrupted.
+    """
+    if not found.complete:
+        print_error(f"{interrupted}{not_drawn(plot)}")
+        raise typer.Exit(INTERRUPTED)
+    if plot:
+        found.save_plot(plot, *figure)
+        print_written(plot)
 
 
 def not_drawn(plot: Path | None) -> str:

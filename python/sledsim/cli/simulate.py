@@ -34,7 +34,7 @@ from sledsim.cli.options import (
     scheduler_names,
 )
 from sledsim.cli.output import (
-    not_drawn,
+    draw_if_complete,
     print_error,
     print_json,
     print_result,
@@ -42,7 +42,7 @@ from sledsim.cli.output import (
     print_text,
     print_written,
 )
-from sledsim.cli.streams import BAD_INPUT, INTERRUPTED
+from sledsim.cli.streams import BAD_INPUT
 
 if TYPE_CHECKING:
     from sledsim import _core
@@ -303,12 +303,7 @@ def _find_limit(
 def _print_limits(limits: "LoadLimits", *, as_json: bool, plot: Path | None) -> None:
     """Print the highest loads within a bound, and draw them."""
     print_result(limits, as_json=as_json)
-    if not limits.complete:
-        print_error(f"interrupted: the limits are those found so far{not_drawn(plot)}")
-        raise typer.Exit(INTERRUPTED)
-    if plot:
-        limits.save_plot(plot)
-        print_written(plot)
+    draw_if_complete(limits, plot, interrupted="interrupted: the limits are those found so far")
 
 
 def _split(given: list[str] | None) -> list[str]:
@@ -335,12 +330,7 @@ def _compare_on_trace(
 
     comparison = compare_combinations(trace.name, devices or None, schedulers or None, run_one)
     print_result(comparison, as_json=as_json)
-    if not comparison.complete:
-        print_error(f"interrupted: the results are those so far{not_drawn(plot)}")
-        raise typer.Exit(INTERRUPTED)
-    if plot:
-        comparison.save_plot(plot)
-        print_written(plot)
+    draw_if_complete(comparison, plot)
 
 
 @dataclass(frozen=True)
@@ -395,12 +385,7 @@ def _run(scenario: "_core.Scenario", output: RunOutput, *, invariants: bool = Fa
             output.print_and_write(error.result)
         raise
     output.print_and_write(result)
-    if not result.complete:
-        print_error(f"interrupted: the results are those so far{not_drawn(output.plot)}")
-        raise typer.Exit(INTERRUPTED)
-    if output.plot:
-        result.save_plot(output.plot, "course")
-        print_written(output.plot)
+    draw_if_complete(result, output.plot, "course")
 
 
 def compare(
@@ -419,13 +404,8 @@ def compare(
     require_metric(metric)
     comparison = compare_runs([from_argument(file) for file in files], overrides=sets or [], progress=True)
     print_result(comparison, as_json=as_json)
-    if not comparison.complete:
-        done = len(comparison)
-        print_error(f"interrupted during run {done} of {len(files)}: its results are those so far{not_drawn(plot)}")
-        raise typer.Exit(INTERRUPTED)
-    if plot:
-        comparison.save_plot(plot, metric)
-        print_written(plot)
+    message = f"interrupted during run {len(comparison)} of {len(files)}: its results are those so far"
+    draw_if_complete(comparison, plot, metric, interrupted=message)
 
 
 def check(

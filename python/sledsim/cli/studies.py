@@ -32,7 +32,7 @@ from sledsim.cli.options import (
     scheduler_names,
     workload_names,
 )
-from sledsim.cli.output import not_drawn, print_document, print_error, print_result, print_written
+from sledsim.cli.output import draw_if_complete, not_drawn, print_document, print_error, print_result, print_written
 from sledsim.cli.streams import BAD_INPUT, INTERRUPTED, write
 
 if TYPE_CHECKING:
@@ -217,14 +217,9 @@ def power(
     check_chart(plot)
     comparison = compared(from_argument(file), policies=policies, overrides=sets or [], progress=True)
     print_result(comparison, as_json=as_json)
-    if not comparison.complete:
-        last = list(comparison.results)[-1]
-        what = "its results are those so far, and those after it are left out"
-        print_error(f"interrupted during run {last!r}: {what}{not_drawn(plot)}")
-        raise typer.Exit(INTERRUPTED)
-    if plot:
-        comparison.save_plot(plot)
-        print_written(plot)
+    last = list(comparison.results)[-1]
+    message = f"interrupted during run {last!r}: its results are those so far, and those after it are left out"
+    draw_if_complete(comparison, plot, interrupted=message)
 
 
 #: Figures of hong2006 that ``--figure`` computes.
@@ -296,12 +291,7 @@ def reliability(
     else:
         found = _report(sources[0], years, sets or [], simulation, simulate=simulate or bool(simulation))
     print_result(found, as_json=as_json)
-    if not found.complete:
-        print_error(f"interrupted: the results are those so far{not_drawn(plot)}")
-        raise typer.Exit(INTERRUPTED)
-    if plot:
-        found.save_plot(plot)
-        print_written(plot)
+    draw_if_complete(found, plot)
 
 
 def _check_figure(figure: str, files: list[str], years: str | None, simulation: list[str]) -> None:

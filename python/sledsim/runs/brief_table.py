@@ -25,7 +25,7 @@ def headline(summary: Mapping[str, Any]) -> str:
     Parameters
     ----------
     summary
-        What the run reports.
+        The summary of the run.
     """
     run, energy = summary["run"], summary["energy"]
     subject = f"{device_of_run(summary)}, {summary['scheduler']}"
@@ -55,7 +55,7 @@ def brief_table(summary: Mapping[str, Any]) -> Table:
     Parameters
     ----------
     summary
-        What the run reports.
+        The summary of the run.
     """
     rows = []
     for name in ("response", "wait", "service"):

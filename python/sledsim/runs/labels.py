@@ -16,7 +16,7 @@ def label_of_run(summary: Mapping[str, Any]) -> str:
     Parameters
     ----------
     summary
-        What the run reports.
+        The summary of the run.
     """
     parts = [device_of_run(summary), summary["scheduler"]]
     if summary["stand_in"]:
@@ -30,7 +30,7 @@ def device_of_run(summary: Mapping[str, Any]) -> str:
     Parameters
     ----------
     summary
-        What the run reports.
+        The summary of the run.
     """
     system = summary["scenario"]["system"]
     return device_heading(system["device"]) if system["kind"] == "drive" else label_of(summary["device"]["name"])
@@ -42,7 +42,7 @@ def workload_of_run(summary: Mapping[str, Any]) -> str:
     Parameters
     ----------
     summary
-        What the run reports.
+        The summary of the run.
     """
     workload = summary["scenario"]["workload"]
     if workload["kind"] == "trace":

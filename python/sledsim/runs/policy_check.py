@@ -432,7 +432,7 @@ def _survives_power_cuts(system: Mapping[str, Any]) -> None:
 
 def _asking_changes_nothing(device: Any, role: Role) -> None:
     """Ask for positioning times of what is not served next, or do not."""
-    # Whoever watches a device asks it, too.
+    # Watching a device asks for its positioning times.
     plain, asked = (
         Session({"device": device, "scheduler": scheduler})
         for scheduler in ("fcfs", {"python": f"{Asking.__module__}:{Asking.__name__}"})

@@ -199,7 +199,7 @@ class Session(_core.Session):
         for start in range(0, size, AT_ONCE):
             behind = start + AT_ONCE
             self._submit_all(*(column[start:behind] for column in rows))
-            # Whoever arrives next finds the system as if all had been handed in before.
+            # Before the next arrivals, the system has the state as if all requests had been submitted at once.
             if behind < size and (before := int(arrivals[behind]) - 1) > self.now_ns:
                 back.append(self.advance_all(before))
         back.append(self.advance_all())

@@ -210,7 +210,7 @@ def measured_notes(summary: Mapping[str, Any]) -> list[str]:
     Parameters
     ----------
     summary
-        What the run reports.
+        The summary of the run.
     """
     notes, in_system = system_questions(summary["scenario"]["system"]), summary["in_system"]
     completed, measured = in_system["completed"], summary["requests"]["measured"]

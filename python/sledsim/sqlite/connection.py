@@ -38,8 +38,8 @@ def connect(
     """Open a database as if it lay on a system.
 
     SQLite runs as it always does, on the file that is given. Each read, write and sync that it asks of the operating
-    system is served by the simulated system too, one after the other, and takes as long as that says: in virtual time,
-    for nobody waits. What the processor does takes no time. There is no cache but SQLite's own.
+    system is also served by the simulated system, one after the other, and takes its service time in virtual time; the
+    program does not wait. Processor time is not counted. There is no cache but SQLite's own.
 
     Parameters
     ----------

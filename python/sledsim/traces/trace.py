@@ -725,6 +725,6 @@ def require_file(path: Path) -> None:
             return
         raise make_error(TraceError, "unreadable", "a folder, not a trace", value=str(path), file=path)
     if not path.is_file():
-        # Opening a pipe waits for whoever writes into it, and traces are read more than once.
+        # Opening a pipe waits for its writer, and traces are read more than once.
         says = "it is not a regular file; write what comes from a pipe to a file first"
         raise make_error(TraceError, "unreadable", says, value=str(path), file=path)

@@ -53,7 +53,7 @@ def device_of(written: Any, folder: Path) -> dict[str, Any]:
         with drawing.locating():
             require_device(of)
     except ScenarioError as error:
-        # What no file has, the scenario says.
+        # Faults without a file are located in the scenario.
         faults = [with_facts(each, file=None) if each.file == Drawing.what else each for each in error.faults]
         raise error_of(ScenarioError, faults) from None
     return {"name": drawing_named(drawing.drawing)[0], "label": drawing.label, **device_values(of)}

@@ -21,7 +21,7 @@ class Material(OneTable, Plain):
     Parameters
     ----------
     name
-        What a drawing calls it.
+        The name of the material in a drawing.
     density_kg_m3
         Density, kg/m³.
     youngs_modulus_gpa

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Access", "RelationTimes", "fetch_rows", "fetch_times_s", "relation_times", "scan_relation"]
 
-#: Rows fetched where nobody says how many: their mean is then known to about 1 %.
+#: Default number of rows fetched: enough for their mean to about 1 %.
 FETCHES = 2000
 #: So many there may be.
 MOST_FETCHES = 10_000_000
