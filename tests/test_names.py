@@ -134,7 +134,7 @@ def test_lone_surrogates_are_refused(
 ) -> None:
     found = check_output(sledsim_cli("run", scenario_file, "--set", f"title={text}"), 2)
     # An undecodable byte of a command line is reported as such.
-    says = "byte 0xff is not UTF-8 text" if "\udcff" in text else "half of a character"
+    says = "byte 0xff is not UTF-8 text" if "\udcff" in text else "an unpaired surrogate"
     assert says in found.err
     for command in (["device"], ["list", "workloads"]):
         assert says in check_output(sledsim_cli(*command, text), 2).err

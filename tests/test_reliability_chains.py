@@ -324,7 +324,7 @@ def test_figures_without_a_chain_are_refused() -> None:
 def test_non_constant_rates_are_refused(table: str, keys: dict[str, Any], named: str) -> None:
     exponential = enclosure(5).replace(device={"lifetime": {"kind": "exponential"}})
     assert mttf_h(exponential) == mttf_h(enclosure(5))
-    with pytest.raises(ReliabilityError, match=rf"^{named}: a Markov chain knows only devices that fail"):
+    with pytest.raises(ReliabilityError, match=rf"^{named}: a Markov chain needs constant rates of failures"):
         mttf_h(exponential.replace(**{table: keys}))
 
 

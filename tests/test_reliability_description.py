@@ -132,7 +132,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("device", {"mttf": None}, "device.mttf is missing: Mean time to failure"),
     ("rebuild", {"time": None}, "rebuild.time is missing: give one of time, bandwidth_share and load (given: none)"),
     ("rebuild", {"load": "a.toml"}, "rebuild.time: give one of time, bandwidth_share and load (given: time, load)"),
-    ("rebuild", {"time": None, "bandwidth_share": 0.5}, "device.name is missing: the time of a rebuild is to come"),
+    ("rebuild", {"time": None, "bandwidth_share": 0.5}, "device.name is missing: needed to compute the rebuild time"),
     ("rebuild", {"time": None, "bandwidth_share": 1.5}, "rebuild.bandwidth_share = 1.5 is out of range: expected a"),
     ("rebuild", {"at_once": 0}, f"rebuild.at_once = 0 is out of range: {COUNT}"),
     ("repair", {"strategy": "preventive"}, 'repair.preventive is missing: the strategy "preventive" needs the mean'),

@@ -161,11 +161,11 @@ def test_files_get_the_lowest_free_extents() -> None:
     # Adjacent file blocks that are not adjacent on the system are two requests; partial blocks are accessed whole.
     assert extents.lbns("a", EXTENT_BYTES - 100, 200) == [(blocks - 1, 1), (2 * blocks, 1)]
     assert extents.lbns("c", 0, 2 * EXTENT_BYTES) == [(3 * blocks, 2 * blocks)]
-    extents.cut("a", EXTENT_BYTES)
-    extents.cut("b", 0)
+    extents.truncate("a", EXTENT_BYTES)
+    extents.truncate("b", 0)
     assert extents.lbns("d", 0, 2 * EXTENT_BYTES) == [(blocks, 2 * blocks)]
     assert extents.lbns("e", 0, 6 * EXTENT_BYTES) is None
-    extents.cut("nothing", 0)
+    extents.truncate("nothing", 0)
 
 
 def test_full_and_too_small_systems_raise_errors(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_full_and_too_small_systems_raise_errors(tmp_path: Path) -> None:
         room = connection.session.capacity_blocks * connection.session.block_bytes
         assert room < 64 << 20
         connection.execute(MAKE)
-        with pytest.raises(apsw.FullError, match="room for"):
+        with pytest.raises(apsw.FullError, match="no room left"):
             connection.execute(LARGE)
         assert connection.execute("select count(*) from t").fetchall() == [(0,)]
     with pytest.raises(sledsim.SledsimError, match="extents") as caught:
@@ -226,7 +226,7 @@ def test_partially_failed_accesses_are_charged_completely(tmp_path: Path) -> Non
     charges.extents.lbns("file", 0, 1)
     charges.extents.lbns("other", EXTENT_BYTES, 1)
     session.advance(200 * 10**9)
-    with pytest.raises(apsw.IOError, match="file: the system says failed"):
+    with pytest.raises(apsw.IOError, match="file: a request completed with status 'failed'"):
         charges.access("file", 0, EXTENT_BYTES + 4096, read=True)
     log, found = session.result().log, charges.statement
     assert (found.reads, found.read_bytes) == (2, EXTENT_BYTES + 4096)
@@ -249,7 +249,7 @@ def test_connections_sharing_a_session_have_separate_extents(tmp_path: Path) -> 
     assert places[2]
     assert places[2] <= places[0]
     one, other = Charges(session).extents, Charges(session).extents
-    assert one.unnamed() != other.unnamed()
+    assert one.temporary_name() != other.temporary_name()
     assert Charges(sledsim.Session("g2")).extents is not one
 
 

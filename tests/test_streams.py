@@ -75,13 +75,13 @@ def test_undecodable_options_are_refused(sledsim_cli: Callable[..., Outcome], tr
 
 def test_undecodable_arguments_are_refused(trace_file: Path) -> None:
     for path, given in (("event", "\ud800"), ("time_unit", "\ud800"), ("format", "\ud800")):
-        with pytest.raises(TraceError, match="is half of a character") as caught:
+        with pytest.raises(TraceError, match="is an unpaired surrogate") as caught:
             sledsim.traces.open_trace(trace_file, **{path: given})  # type: ignore[arg-type]  # none is a number
         assert caught.value.path == path
-    with pytest.raises(TraceError, match=r"^columns: .* is half of a character"):
+    with pytest.raises(TraceError, match=r"^columns: .* is an unpaired surrogate"):
         sledsim.traces.open_trace(trace_file, columns={"time": "\ud800"})
     for key in ("tcp", "socket"):
-        with pytest.raises(SledsimError, match=f"^{key}: .* is half of a character"):
+        with pytest.raises(SledsimError, match=f"^{key}: .* is an unpaired surrogate"):
             sledsim.runs.serve("g2", **{key: "\ud800"})  # type: ignore[arg-type]  # none is a flag
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["YEARS", "ReliabilityReport", "analyse"]
 
-#: Times after which hong2006 looks at enclosures.
+#: Times (years) for which hong2006 reports survival.
 YEARS = (1.0, 3.0, 5.0)
 
 
@@ -39,9 +39,9 @@ class ReliabilityReport(Shown):
         For each time: ``years``, probabilities of ``survival`` and ``loss``, mean numbers of ``repairs`` and of
         devices ``replaced`` by them, and the probability of ``device_loss`` for a single device.
     design
-        What it costs, where prices are known.
+        The costs; ``None`` if the description has no prices.
     name
-        What headings call it.
+        The name in headings.
     """
 
     def __init__(
@@ -60,17 +60,17 @@ class ReliabilityReport(Shown):
 
     @property
     def mttf_years(self) -> float:
-        """The same in years of 8,760 h."""
+        """Mean time to loss of data, in years of 8,760 h."""
         return self.mttf_h / YEAR_H
 
     def tables(self) -> list[Table]:
-        """Return the enclosure, its MTTF, what happens within the years, and the cost as tables."""
+        """Return tables of the enclosure with its MTTF, of the figures for each time, and of the costs if known."""
         mttf = f"{number(self.mttf_years)} years ({number(self.mttf_h)} h)"
         about = enclosure_table(self.description, self.name, mttf)
         return [about, self._years_table(), *([_cost_table(self)] if self.design else [])]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values."""
+        """Return the report as plain values."""
         return {
             "name": self.name,
             "description": self.description.to_dict(),
@@ -81,12 +81,12 @@ class ReliabilityReport(Shown):
         }
 
     def curves(self, years: float | None = None) -> SurvivalCurves:
-        """Follow survival along time, beside that of a single device.
+        """Compute survival over time, with a single device for comparison.
 
         Parameters
         ----------
         years
-            Length of the curves; to the last time of the report.
+            Length of the curves; by default, the last time of the report.
         """
         end = max(row["years"] for row in self.rows) if years is None else years
         curves = [
@@ -96,19 +96,19 @@ class ReliabilityReport(Shown):
         return SurvivalCurves(curves, "Survival and loss of data", said_of(self.description), "enclosure")
 
     def curve(self, name: str, years: float) -> Curve:
-        """Follow the probability of loss along time.
+        """Compute the probability of loss over time.
 
         Parameters
         ----------
         name
-            What the curve is called.
+            Name of the curve.
         years
-            Its length.
+            Length of the curve.
         """
         return curve_of(self.description, name, years)
 
     def plot(self) -> "altair.TopLevelMixin":
-        """Draw survival and loss along time."""
+        """Draw survival and loss over time."""
         return self.curves().plot()
 
     def __repr__(self) -> str:
@@ -134,23 +134,23 @@ def analyse(
     overrides: Sets = (),
     name: str | None = None,
 ) -> ReliabilityReport:
-    """Compute how long an enclosure lasts, how likely it loses data, and how often it is repaired.
+    """Compute the MTTF, probabilities of data loss and numbers of repairs of an enclosure from its Markov chain.
 
     Parameters
     ----------
     source
         As for :func:`sledsim.reliability.load`.
     years
-        Times to look at, above 0.
+        Times to report, above 0.
     overrides
         Values that replace those of the description.
     name
-        What headings call it; the name of its file otherwise.
+        The name in headings; by default, the name of the file.
 
     Raises
     ------
     ReliabilityError
-        Where the description is wrong, or holds what a chain cannot say.
+        If the description is invalid, or has keys that a Markov chain cannot represent.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def analyse(
 
 
 def _rows(description: Description, model: MarkovModel, times: Sequence[float]) -> list[dict[str, float]]:
-    """Return what happens within each of some years."""
+    """Return a row of figures for each time."""
     hours = np.array(times) * YEAR_H
     columns = {
         "years": times,
@@ -191,7 +191,7 @@ def _rows(description: Description, model: MarkovModel, times: Sequence[float]) 
 
 
 def _cost_table(report: ReliabilityReport) -> Table:
-    """Return what an enclosure costs, part by part."""
+    """Return a table of the parts of the cost."""
     design, cost = report.design, report.description.cost
     if design is None or cost is None:
         return Table([], [])

@@ -6,7 +6,7 @@ __all__ = ["needs_simulation"]
 
 
 def needs_simulation(description: DescriptionLike) -> list[str]:
-    """Return the keys of a description that no Markov chain can say, such as ``device.batches``.
+    """Return the keys of a description that a Markov chain cannot represent, such as ``device.batches``.
 
     Parameters
     ----------

@@ -16,39 +16,40 @@ if TYPE_CHECKING:
 
 __all__ = ["LOSS", "MAX_STATES", "Chain", "Transition"]
 
-#: Most states that a chain may have: the matrices are dense, and powers of them are taken.
+#: Maximum number of states: the matrices are dense, and the solution needs powers of them.
 MAX_STATES = 300
 
 
 class _Loss:
-    """The state in which data is lost; nothing leaves it."""
+    """The absorbing state, in which data is lost."""
 
     def __repr__(self) -> str:
         return "LOSS"
 
 
-#: Where data is lost.
+#: The absorbing state of every chain.
 LOSS = _Loss()
 
-#: From, to, and how often an hour.
+#: Source state, target state and rate per hour.
 Transition = tuple[Hashable, Hashable, float]
 
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """A Markov chain that starts in its first state and ends when data is lost; made by :meth:`of`.
+    """A continuous-time Markov chain with the absorbing state :data:`LOSS`; created by :meth:`of`.
 
     Parameters
     ----------
     states
-        The states in which data is safe; the first one is where the chain starts.
+        The transient states, in which no data is lost; the chain starts in the first one.
     rates_per_h
-        Rate from each of these states (row) to each (column), an hour, zero or above; the diagonal is zero.
+        Transition rates per hour from each transient state (row) to each transient state (column), zero or above; the
+        diagonal is zero.
     loss_per_h
-        Rate from each of these states to loss of data.
+        Transition rate per hour from each transient state to loss of data.
     counts_per_h
-        What happens at what rate in each of these states, by name: what :func:`~sledsim.reliability.solve.counted`
-        adds up.
+        Rates of counted events, such as repairs, in each transient state, by name of the event.
+        :class:`~sledsim.reliability.Transient` and :class:`~sledsim.reliability.MarkovModel` integrate them.
     """
 
     states: tuple[Hashable, ...]
@@ -63,22 +64,23 @@ class Chain:
         transitions: Iterable[Transition],
         counts_per_h: Mapping[str, Mapping[Hashable, float]] | None = None,
     ) -> "Chain":
-        """Return a chain with these transitions.
+        """Build a chain from its transitions.
 
         Parameters
         ----------
         start
-            Where it starts.
+            The initial state.
         transitions
-            From, to, rate an hour; :data:`LOSS` is where data is lost. Several between the same states add up,
-            one from a state to itself changes nothing. States that the start does not lead to are left out.
+            Source state, target state and rate per hour of each transition; the target :data:`LOSS` means loss of
+            data. Rates of several transitions between the same states are added. Transitions from a state to itself
+            have no effect. States that cannot be reached from the start are left out.
         counts_per_h
-            By name, the rate an hour at which something to be counted happens in each state; 0 where not given.
+            Rates per hour of counted events: by name of the event, then by state; 0 for states not given.
 
         Raises
         ------
         ReliabilityError
-            Where a rate is negative or not finite, a transition leaves :data:`LOSS`, a state has no path to loss, or
+            If a rate is negative or not finite, a transition leaves :data:`LOSS`, a state has no path to loss, or
             there are too many states.
 
         Examples
@@ -90,7 +92,6 @@ class Chain:
         ('both', 'one')
         """
         given = [(a, b, _require_rate(a, b, rate)) for a, b, rate in transitions]
-        # A rate of zero is no transition.
         leaving: dict[Hashable, dict[Hashable, float]] = {}
         for a, b, rate in given:
             if rate > 0 and a != b:
@@ -115,7 +116,7 @@ class Chain:
 
     @property
     def exits_per_h(self) -> "NDArray[np.float64]":
-        """Rate at which each state is left."""
+        """Total rate of leaving each state, per hour."""
         return np.asarray(self.rates_per_h.sum(axis=1) + self.loss_per_h)
 
     @property
@@ -130,12 +131,12 @@ class Chain:
         return steps
 
     def generator(self) -> "scipy.sparse.csr_array[Any, tuple[int, int]]":
-        """Return the generator matrix Q, an hour, as a sparse SciPy array: the states in their order, then loss.
+        """Return the generator matrix Q (per hour) as a sparse SciPy array; loss is the last state.
 
         Raises
         ------
         ReliabilityError
-            Where SciPy is not installed.
+            If SciPy is not installed.
         """
         sparse = _sparse()
         size = len(self.states) + 1
@@ -159,25 +160,25 @@ def _sparse() -> Any:
 
 
 def missing_scipy() -> ReliabilityError:
-    """Return the error of an installation without SciPy."""
-    says = f"this needs SciPy: {install_command('reliability', 'scipy')}"
-    return make_error(ReliabilityError, "unsupported", says, value="scipy")
+    """Return the error for an installation without SciPy."""
+    message = f"this needs SciPy: {install_command('reliability', 'scipy')}"
+    return make_error(ReliabilityError, "unsupported", message, value="scipy")
 
 
 def _require_rate(start: object, end: object, rate: float) -> float:
-    """Raise for a value that is no rate."""
+    """Return a transition rate as a float, and raise if it is invalid."""
     if start is LOSS:
-        says = f"transition from {start!r} to {end!r}: lost data does not come back"
-        raise make_error(ReliabilityError, "conflict", says, value=end)
+        message = f"transition from {start!r} to {end!r}: LOSS is absorbing; leave the transition out"
+        raise make_error(ReliabilityError, "conflict", message, value=end)
     value = float(rate)
     if not (value >= 0 and np.isfinite(value)):
-        says = f"rate from {start!r} to {end!r}: expected a number an hour from 0 up (got {rate!r})"
-        raise make_error(ReliabilityError, "out-of-range", says, value=rate, allowed={"least": 0})
+        message = f"rate from {start!r} to {end!r}: expected a number an hour from 0 up (got {rate!r})"
+        raise make_error(ReliabilityError, "out-of-range", message, value=rate, allowed={"least": 0})
     return value
 
 
 def _reachable_states(start: Hashable, leaving: Mapping[Hashable, Mapping[Hashable, float]]) -> list[Hashable]:
-    """Return the states that the start reaches, in breadth-first order, without the loss."""
+    """Return the transient states reachable from the start, in breadth-first order."""
     states, seen = [start], {start}
     for state in states:
         for target in leaving.get(state, {}):
@@ -185,14 +186,14 @@ def _reachable_states(start: Hashable, leaving: Mapping[Hashable, Mapping[Hashab
                 seen.add(target)
                 states.append(target)
                 if len(states) > MAX_STATES:
-                    says = f"more than {MAX_STATES:,} states: take fewer"
-                    raise make_error(ReliabilityError, "out-of-range", says, allowed={"most": MAX_STATES})
+                    message = f"more than {MAX_STATES:,} states: take fewer"
+                    raise make_error(ReliabilityError, "out-of-range", message, allowed={"most": MAX_STATES})
     return states
 
 
 def _require_loss(states: list[Hashable], leaving: Mapping[Hashable, Mapping[Hashable, float]]) -> None:
-    """Raise for a chain with a state from which data is never lost."""
-    leads: set[Hashable] = {LOSS}
+    """Raise if a state has no path to loss of data."""
+    reaches_loss: set[Hashable] = {LOSS}
     entering: dict[Hashable, list[Hashable]] = {}
     for a in states:
         for b in leaving.get(a, {}):
@@ -200,10 +201,10 @@ def _require_loss(states: list[Hashable], leaving: Mapping[Hashable, Mapping[Has
     pending: list[Hashable] = [LOSS]
     while pending:
         for a in entering.get(pending.pop(), []):
-            if a not in leads:
-                leads.add(a)
+            if a not in reaches_loss:
+                reaches_loss.add(a)
                 pending.append(a)
     for state in states:
-        if state not in leads:
-            says = f"state {state!r} has no path to loss of data: give a rate that leads there"
-            raise make_error(ReliabilityError, "conflict", says, value=state)
+        if state not in reaches_loss:
+            message = f"state {state!r} has no path to loss of data: give a rate that leads there"
+            raise make_error(ReliabilityError, "conflict", message, value=state)

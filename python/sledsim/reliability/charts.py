@@ -1,4 +1,4 @@
-"""Pictures of enclosures: how likely they are to survive, how long they last, how often devices fail."""
+"""Charts of enclosures: survival and loss, MTTF by maintenance, and failures of devices."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -19,14 +19,13 @@ __all__ = ["failure_lines", "maintenance_lines", "shades", "survival_lines"]
 PANEL_WIDTH = 360
 #: From light to dark, distinguishable with colour blindness and in print (viridis without its yellow end).
 SHADES = ("#7ad151", "#22a884", "#2a788e", "#414487", "#440154")
-#: Curves of the same thing in different numbers are shaded; of different things they are coloured.
 DISK_COLOUR, DISK_DASHES = "#777777", ([6, 3], [2, 2])
-#: The share of the time axis from which the probability of loss decides what the logarithmic axis shows.
+#: The logarithmic axis covers the probabilities of loss from this share of the time axis on.
 SHOWN_FROM = 0.1
 
 
 def shades(count: int) -> list[str]:
-    """Return so many colours in an order that the eye sees.
+    """Return a number of colours from light to dark.
 
     Parameters
     ----------
@@ -43,7 +42,7 @@ def _mix_colours(one: str, other: str, share: float) -> str:
 
 
 def survival_lines(found: "SurvivalCurves") -> "altair.TopLevelMixin":
-    """Draw the probability to survive along time, and beside it that of loss on a logarithmic axis.
+    """Draw survival over time, and beside it loss on a logarithmic axis.
 
     Parameters
     ----------
@@ -82,7 +81,7 @@ def survival_lines(found: "SurvivalCurves") -> "altair.TopLevelMixin":
 
 
 def _appearance(alt: Any, curves: Sequence["Curve"], kind: str) -> dict[str, Any]:
-    """Return colours and dashes: shades of a number, or colours of things, and grey dashes of disks."""
+    """Return encodings of colour and dashes: shades for numbers of spares, else colours; grey dashes for disks."""
     names = [curve.name for curve in curves]
     own = sum(not curve.is_disk for curve in curves)
     colours = iter(shades(own) if kind == "spares" else [COLOURS[i % len(COLOURS)] for i in range(own)])
@@ -107,14 +106,14 @@ def _time_axis(alt: Any, end: float) -> Any:
 
 
 def _upper(curves: Sequence["Curve"]) -> list[float]:
-    """Return the limits of an axis of survival: from a round value below what is shown up to 1."""
+    """Return the limits of the survival axis: from a round value below the lowest survival to 1."""
     least = min(1 - curve.loss[-1] for curve in curves)
     floor = next(each for each in (0.95, 0.9, 0.8, 0.6, 0.4, 0.2, 0.0) if each <= least or not each)
     return [floor, 1.0]
 
 
 def _loss_axis(alt: Any, curves: Sequence["Curve"], end: float) -> Any:
-    """Return a logarithmic axis of probabilities that starts where the curves are after a tenth of the time."""
+    """Return a logarithmic axis that starts at the lowest probability of loss after a tenth of the time."""
     shown = [
         loss
         for curve in curves
@@ -125,7 +124,7 @@ def _loss_axis(alt: Any, curves: Sequence["Curve"], end: float) -> Any:
 
 
 def maintenance_lines(found: "MttfByMaintenance") -> "altair.TopLevelMixin":
-    """Draw the MTTF against the time that a repair takes, for several numbers of spares and both strategies.
+    """Draw the MTTF against the mean time to a repair, for several numbers of spares and both strategies.
 
     Parameters
     ----------
@@ -173,7 +172,7 @@ def maintenance_lines(found: "MttfByMaintenance") -> "altair.TopLevelMixin":
 
 
 def _repair_axis(alt: Any, rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Return a logarithmic axis of days, with a label in its own unit at each time that was computed."""
+    """Return a logarithmic axis of days, with a tick at each computed time, labelled in the unit it was given in."""
     labels = {_short(row["repair_h"] / 24): row["repair"] for row in rows}
     days = sorted(labels)
     names = "{" + ", ".join(f"'{day:.10g}': '{labels[day]}'" for day in days) + "}"
@@ -192,7 +191,7 @@ def _years_axis(alt: Any, found: Sequence[float]) -> Any:
 
 
 def failure_lines(found: "FailureCounts") -> "altair.TopLevelMixin":
-    """Draw the probability that no more than so many devices fail, along time.
+    """Draw the probability of at most k device failures over time, for several k.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ReliabilityComparison", "compare_enclosures"]
 
-#: The figures that are compared at every time: their keys in a report's rows.
+#: Figures compared at every time: keys in a report's rows, and labels.
 COUNTED = {"loss": "loss of data", "repairs": "repairs, mean", "replaced": "devices replaced, mean"}
 
 
@@ -31,7 +31,7 @@ class ReliabilityComparison(Shown):
     Parameters
     ----------
     reports
-        One for each; they have the same times.
+        One report for each enclosure, all with the same times.
     """
 
     def __init__(self, reports: Sequence[ReliabilityReport | SimulatedReport]) -> None:
@@ -42,7 +42,7 @@ class ReliabilityComparison(Shown):
 
     @property
     def names(self) -> list[str]:
-        """The names of the enclosures, all different."""
+        """The unique names of the enclosures."""
         names: list[str] = []
         for each in self.reports:
             name = each.name or said_of(each.description)
@@ -51,9 +51,10 @@ class ReliabilityComparison(Shown):
         return names
 
     def metrics(self) -> list[dict[str, Any]]:
-        """List what is compared: label, values of the enclosures, ratios to the first.
+        """Return the compared metrics: label, values of the enclosures, ratios to the first.
 
-        A value is ``None`` where it is not known; ``bounds`` has what a loss that was never seen lies below.
+        A value is ``None`` if it is unknown. ``bounds`` has an upper bound of the probability of loss for enclosures
+        of which no simulated lifetime lost data.
         """
         first = self.reports[0]
         times = min(len(each.rows) for each in self.reports)
@@ -75,8 +76,8 @@ class ReliabilityComparison(Shown):
         return [metric for metric in found if any(metric["values"]) or any(metric["bounds"])]
 
     def tables(self) -> list[Table]:
-        """Return what the enclosures are, and their figures side by side."""
-        said = [[name, _describe(each)] for name, each in zip(self.names, self.reports, strict=True)]
+        """Return a table of the enclosures, and one of their figures side by side."""
+        enclosures = [[name, _describe(each)] for name, each in zip(self.names, self.reports, strict=True)]
         rows = []
         for metric in self.metrics():
             values = [
@@ -88,7 +89,7 @@ class ReliabilityComparison(Shown):
             rows.append([metric["label"], values[0], *(cell for pair in pairs for cell in pair)])
         first, *others = self.names
         headers = ["", first, *(header for name in others for header in (name, "ratio"))]
-        return [Table(["enclosure", ""], said, left=frozenset({1})), Table(headers, rows)]
+        return [Table(["enclosure", ""], enclosures, left=frozenset({1})), Table(headers, rows)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the reports and their comparison as plain values."""
@@ -96,16 +97,16 @@ class ReliabilityComparison(Shown):
         return {"enclosures": reports, "metrics": self.metrics()}
 
     def curves(self, years: float | None = None) -> SurvivalCurves:
-        """Follow the survival of each along time, beside that of a single device.
+        """Compute the survival of each enclosure over time, with a single device for comparison.
 
         Parameters
         ----------
         years
-            Length of the curves; to the last time of the reports.
+            Length of the curves; by default, the last time of the reports.
         """
         end = max(row["years"] for row in self.reports[0].rows) if years is None else years
         curves = [each.curve(name, end) for name, each in zip(self.names, self.reports, strict=True)]
-        # Only the life of a device at a constant rate is drawn beside.
+        # A single device is drawn only if it fails at a constant rate.
         by_chain = [each.description.device.mttf.h for each in self.reports if not needs_simulation(each.description)]
         curves += [disk_curve(mttf_h, end, "a device") for mttf_h in dict.fromkeys(by_chain)]
         simulated = "Straight lines: simulated at their ends" if len(by_chain) < len(self.reports) else ""
@@ -113,7 +114,7 @@ class ReliabilityComparison(Shown):
         return SurvivalCurves(curves, "Survival and loss of data", subtitle, "enclosure")
 
     def plot(self) -> "altair.TopLevelMixin":
-        """Draw survival and loss along time."""
+        """Draw survival and loss over time."""
         return self.curves().plot()
 
     def __repr__(self) -> str:
@@ -135,18 +136,18 @@ def compare_enclosures(
     Parameters
     ----------
     sources
-        As for :func:`sledsim.reliability.load`; a dictionary names them.
+        Enclosures, each as for :func:`sledsim.reliability.load`; the keys of a dictionary are their names.
     years
-        Times to look at, above 0.
+        Times to report, above 0.
     overrides
         Values that replace those of every description.
     lifetimes, precision, seed, progress
-        As for :func:`sledsim.reliability.simulate`, for enclosures that chains cannot say.
+        As for :func:`sledsim.reliability.simulate`, for enclosures that a Markov chain cannot represent.
 
     Returns
     -------
     ReliabilityComparison
-        The enclosures; those after one whose simulation was interrupted are left out.
+        The comparison. If a simulation is interrupted, the enclosures after it are left out.
 
     Examples
     --------

@@ -1,13 +1,13 @@
 """Costs of an enclosure over its economic lifetime, for different numbers of spares and repair strategies.
 
-hong2006 leaves open (section 6) how to weigh maintenance against spares. Here the enclosure is priced with every number
-of spares under every strategy::
+hong2006 (section 6) leaves the trade-off between maintenance and spares open. This module computes the cost of an
+enclosure for each number of spares and each repair strategy::
 
     spent = (N + 1) device + k spare + E[visits] visit + E[replaced] device
     total = spent + P(loss) loss
 
-Visits, devices replaced and loss are counted over the economic lifetime, and visits only until data is lost: what a
-loss costs, a new enclosure included, is its price.
+Visits, replaced devices and loss are expected values over the economic lifetime. Visits count only until data is lost:
+the price of a loss includes that of a new enclosure.
 """
 
 import math
@@ -33,39 +33,40 @@ if TYPE_CHECKING:
 
 __all__ = ["CostCurve", "PricedDesign", "VisitPrice", "cost_curve", "priced"]
 
-#: Another spare that lowers the probability of loss by a smaller share than this ends a curve.
+#: A curve ends when another spare lowers the probability of loss by less than this share.
 LEAST_GAIN = 0.05
-#: Most designs tried under each strategy, and the failures expected for which spares are tried in steps of one.
+#: Maximum number of designs for each strategy.
 MOST_DESIGNS = 30
+#: Spares increase in steps of one for each so many expected failures.
 FAILURES_A_STEP = 10
-#: Where loss is more likely than this, another spare is tried even if the last one did not help.
+#: While the probability of loss is above this, another spare is tried even if the last one did not help.
 LIKELY = 0.5
-#: Mean time to a repair where the description has none.
+#: Mean time to a repair if the description has none.
 USUAL_REPAIR = Duration("1 week")
 
 
 @dataclass(frozen=True)
 class PricedDesign:
-    """An enclosure with so many spares under one strategy, and what it costs over the economic lifetime.
+    """The cost of an enclosure with a given number of spares and repair strategy over its economic lifetime.
 
     Parameters
     ----------
     strategy
         ``"none"``, ``"preventive"`` or ``"mandatory"``.
     spares
-        How many, k.
+        Number of spares, k.
     purchase
-        Price of the devices and spares it begins with.
+        Price of the initial devices and spares.
     visits, replaced
-        Mean numbers of service visits and of devices put in by them.
+        Mean numbers of service visits and of devices replaced by them.
     replacement
-        Price of these devices.
+        Price of the replaced devices.
     service
-        Price of these visits.
+        Price of the visits.
     loss_probability
         Probability that data is lost.
     expected_loss
-        That probability times the price of a loss.
+        Probability of loss times the price of a loss.
     """
 
     strategy: str
@@ -85,29 +86,29 @@ class PricedDesign:
 
     @property
     def total(self) -> float:
-        """Price of everything, and the mean price of lost data."""
+        """Price of devices, spares and service, and the expected price of data loss."""
         return self.spent + self.expected_loss
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the design as plain values."""
         return {**asdict(self), "spent": self.spent, "total": self.total}
 
 
 @dataclass(frozen=True)
 class VisitPrice:
-    """The price of a visit at which spares and maintenance cost the same.
+    """The break-even price of a visit: a design with spares alone and a maintained design cost the same.
 
     Parameters
     ----------
     loss_probability
-        What has to be reached.
+        Probability of loss of the design without repair.
     spares
-        Spares that reach it without repair.
+        Spares of the design without repair.
     price
-        Below this price of a visit, the maintained design below reaches it for less; ``None`` where no maintained
-        design does at any price.
+        Break-even price: for visits below it, the maintained design is cheaper and at least as safe; ``None`` if there
+        is no such design at any price.
     strategy, maintained_spares
-        The design that stays worth it longest.
+        The maintained design with the highest break-even price.
     """
 
     loss_probability: float
@@ -118,20 +119,20 @@ class VisitPrice:
 
 
 class CostCurve(Shown):
-    """Cost and probability of data loss of each design of an enclosure.
+    """Cost and probability of data loss for each design of an enclosure.
 
     Parameters
     ----------
     designs
-        Strategy by strategy, by number of spares.
+        The designs, ordered by strategy and number of spares.
     cost
         The prices.
     repair
         Mean times to a repair, by strategy.
     subtitle
-        Of what.
+        Summary of the enclosure.
     notes
-        What to know of them.
+        Assumptions and limits of the designs.
     """
 
     title = "Cost against loss of data"
@@ -152,7 +153,7 @@ class CostCurve(Shown):
 
     @property
     def frontier(self) -> list[PricedDesign]:
-        """The designs that no other one beats both in what is spent and in loss of data, cheapest first."""
+        """The Pareto-optimal designs by price spent and probability of loss, cheapest first."""
         found: list[PricedDesign] = []
         for design in sorted(self.designs, key=lambda each: (each.spent, each.loss_probability)):
             if not found or design.loss_probability < found[-1].loss_probability:
@@ -161,12 +162,12 @@ class CostCurve(Shown):
 
     @property
     def cheapest(self) -> PricedDesign:
-        """The design of the least total, with what loss of data costs on average."""
+        """The design with the lowest total, which includes the expected price of data loss."""
         return min(self.designs, key=lambda each: (each.total, each.loss_probability))
 
     @property
     def visit_prices(self) -> list[VisitPrice]:
-        """For each number of spares without repair, the price of a visit that makes maintenance cost as much."""
+        """The break-even price of a visit for each number of spares without repair."""
         bare = [each for each in self.designs if each.strategy == "none"]
         kept = [each for each in self.designs if each.strategy != "none"]
         return [_visit_price(design, kept) for design in bare]
@@ -199,7 +200,7 @@ class CostCurve(Shown):
         priced_loss = self.cost.loss > 0
         rows = []
         for design in self.designs:
-            marks = ["undominated"] * (design in frontier) + ["least total"] * (priced_loss and design is cheapest)
+            marks = ["Pareto-optimal"] * (design in frontier) + ["least total"] * (priced_loss and design is cheapest)
             amounts = [design.purchase, design.service, design.replacement, design.spent]
             amounts += [design.expected_loss, design.total] if priced_loss else []
             rows.append(
@@ -222,13 +223,11 @@ class CostCurve(Shown):
                 with_count(each.spares, "spare"),
                 number(each.loss_probability, 3),
                 "–" if each.price is None else money(each.price),
-                f"{each.strategy}, {with_count(each.maintained_spares or 0, 'spare')}"
-                if each.strategy
-                else "none does",
+                f"{each.strategy}, {with_count(each.maintained_spares or 0, 'spare')}" if each.strategy else "none",
             ]
             for each in self.visit_prices
         ]
-        headers = ["without repair", "P(loss)", f"visit worth up to ({self.cost.currency})", "in place of them"]
+        headers = ["without repair", "P(loss)", f"break-even visit ({self.cost.currency})", "maintained design"]
         return [Table(headers, rows, left=frozenset({3}))] if rows else []
 
     def _note_table(self) -> list[Table]:
@@ -236,7 +235,7 @@ class CostCurve(Shown):
 
 
 def priced(description: DescriptionLike) -> PricedDesign:
-    """Price an enclosure as it is described.
+    """Compute the cost of an enclosure with its own spares and repair strategy.
 
     Parameters
     ----------
@@ -246,7 +245,7 @@ def priced(description: DescriptionLike) -> PricedDesign:
     Raises
     ------
     ReliabilityError
-        Where it has no prices.
+        If the description has no prices.
     """
     description = load(description)
     cost = require_cost(description)
@@ -269,13 +268,13 @@ def priced(description: DescriptionLike) -> PricedDesign:
 
 
 def require_cost(description: Description) -> Cost:
-    """Return the prices of an enclosure, or say that there are none."""
+    """Return the prices of an enclosure, and raise if it has none."""
     if description.cost is None:
-        says = (
+        message = (
             "cost: missing; give the prices, such as [cost] device = 100.0, visit = 500.0, loss = 1e6, "
             'lifetime = "5 years"'
         )
-        raise make_error(ReliabilityError, "missing", says, path="cost")
+        raise make_error(ReliabilityError, "missing", message, path="cost")
     return description.cost
 
 
@@ -285,23 +284,23 @@ def cost_curve(
     spares: Sequence[int] | None = None,
     overrides: Sets = (),
 ) -> CostCurve:
-    """Price an enclosure with every number of spares under every strategy of repair: the question of section 6.
+    """Compute the cost of an enclosure for several numbers of spares and each repair strategy.
 
     Parameters
     ----------
     source
-        As for :func:`sledsim.reliability.load`, with prices. Its times of repair are used for both strategies; one
-        week where it has none.
+        As for :func:`sledsim.reliability.load`, with prices. Its times to a repair are used for both strategies; one
+        week if it has none.
     spares
-        Numbers of spares; under each strategy from none until more lower the probability of loss by less than 5 %,
-        in larger steps where more than ten failures are expected.
+        Numbers of spares. By default, from 0 until another spare lowers the probability of loss by less than 5 %, in
+        larger steps if more than ten failures are expected.
     overrides
         Values that replace those of the description.
 
     Raises
     ------
     ReliabilityError
-        Where the description is wrong, or has no prices.
+        If the description is invalid or has no prices.
 
     Examples
     --------
@@ -346,7 +345,7 @@ def _times_said(times: dict[str, Duration]) -> str:
 
 
 def _by_spares(description: Description, spares: Sequence[int] | None, step: int) -> list[PricedDesign]:
-    """Price an enclosure with several numbers of spares."""
+    """Compute the cost of an enclosure for several numbers of spares."""
     if spares is not None:
         return [priced(description.replace(enclosure={"spares": count})) for count in spares]
     expected = _failures_expected(description)
@@ -355,7 +354,7 @@ def _by_spares(description: Description, spares: Sequence[int] | None, step: int
     for count in sorted({min(count, most) for count in range(step, MOST_DESIGNS * step, step)} - {0}):
         design = priced(description.replace(enclosure={"spares": count}))
         least = designs[-1].loss_probability
-        # While hardly any enclosure survives, a spare more may not be seen yet.
+        # While nearly every enclosure loses data, one more spare has no visible effect.
         if design.loss_probability > (1 - LEAST_GAIN) * least and (least < LIKELY or count > expected):
             break
         designs.append(design)
@@ -363,23 +362,23 @@ def _by_spares(description: Description, spares: Sequence[int] | None, step: int
 
 
 def _most_spares(description: Description) -> int:
-    """Return how many spares an enclosure's chain has states for."""
+    """Return the maximum number of spares for which the chain does not exceed ``MAX_STATES``."""
     return MAX_STATES // (description.enclosure.parity + 1) - 1
 
 
 def _failures_expected(description: Description) -> float:
-    """Return how many devices fail within the economic lifetime, on average."""
+    """Return the mean number of device failures within the economic lifetime."""
     return description.enclosure.devices * require_cost(description).lifetime.h / description.device.mttf.h
 
 
 def _visit_price(bare: PricedDesign, kept: Sequence[PricedDesign]) -> VisitPrice:
-    """Find up to which price of a visit some maintained design is no dearer than one without repair, and as safe."""
-    worth = [
+    """Return the highest price of a visit at which a maintained design is as cheap and safe as one without repair."""
+    break_even = [
         ((bare.spent - each.purchase - each.replacement) / each.visits, each)
         for each in kept
         if each.loss_probability <= bare.loss_probability and each.visits > 0
     ]
-    price, best = max(worth, key=lambda each: each[0], default=(None, None))
+    price, best = max(break_even, key=lambda each: each[0], default=(None, None))
     if price is None or best is None or price <= 0:
         return VisitPrice(bare.loss_probability, bare.spares, None, None, None)
     return VisitPrice(bare.loss_probability, bare.spares, price, best.strategy, best.spares)

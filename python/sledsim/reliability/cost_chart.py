@@ -1,4 +1,4 @@
-"""Pictures of what reliability costs."""
+"""Charts of cost against reliability."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["cost_lines"]
 
-#: Where the axis begins, as a share of the least probability.
+#: Start of the probability axis, as a share of the lowest probability.
 ROOM = 0.6
 COST_WIDTH, VISIT_WIDTH = 460, 250
 STRATEGY_COLOURS = {"none": COLOURS[1], "mandatory": COLOURS[4], "preventive": COLOURS[0]}
@@ -20,7 +20,7 @@ STRATEGY_LABELS = {"none": "no repair", "mandatory": "mandatory repair", "preven
 
 
 def cost_lines(found: "CostCurve") -> "altair.TopLevelMixin":
-    """Draw what each design costs against how likely it loses data, and up to which price a visit pays.
+    """Draw the cost of each design against its probability of loss, and the break-even prices of a visit.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def cost_lines(found: "CostCurve") -> "altair.TopLevelMixin":
 
 
 def _designs(alt: Any, found: "CostCurve") -> Any:
-    """Draw a line for each strategy along the number of spares, above a grey one of what is worth its price."""
+    """Draw a line for each strategy, with a point for each number of spares, above the grey Pareto front."""
     rows: list[dict[str, Any]] = [
         {
             "strategy": STRATEGY_LABELS[each.strategy],
@@ -107,14 +107,14 @@ def _designs(alt: Any, found: "CostCurve") -> Any:
 
 
 def _ring(alt: Any, found: "CostCurve") -> Any:
-    """Mark the design of the least total."""
+    """Draw a ring around the design with the lowest total."""
     best = found.cheapest
     place = alt.Chart(values([{"loss": _short(best.loss_probability), "spent": _short(best.spent)}]))
     return place.mark_point(size=190, color="#000", strokeWidth=1.5).encode(x="loss:Q", y="spent:Q")
 
 
 def _visits(alt: Any, found: "CostCurve") -> Any:
-    """Draw up to which price of a visit maintenance is worth it, against the loss that is to be reached."""
+    """Draw the break-even price of a visit against the required probability of loss."""
     rows: list[dict[str, Any]] = [
         {
             "loss": _short(each.loss_probability),

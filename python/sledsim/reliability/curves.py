@@ -1,4 +1,4 @@
-"""Survival along time, of several enclosures or with more and more spares."""
+"""Survival over time, for several enclosures or several numbers of spares."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,33 +36,33 @@ __all__ = [
     "whole_years",
 ]
 
-#: Steps of a curve, at least.
+#: Minimum number of steps of a curve.
 STEPS = 100
-#: Points within the first step, as shares of it: there the logarithm of a probability changes most.
+#: Points within the first step, as shares of it: the logarithm of the probability changes most there.
 EARLY = (0.02, 0.1, 0.4)
-#: MTTFs of the disks of hong2006: commodity disks, and better ones.
+#: MTTFs of the disks of hong2006: commodity disks and better ones.
 DISKS_H = (100_000.0, 200_000.0)
-#: Most curves in a picture that the eye keeps apart.
+#: Maximum number of curves that can be told apart in a chart.
 MOST_CURVES = 7
 
 
 @dataclass(frozen=True)
 class Curve:
-    """The probability of loss of one thing along time.
+    """The probability of loss of an enclosure or disk over time.
 
     Parameters
     ----------
     name
-        What the thing is called.
+        Name of the enclosure or disk.
     years
         Times, increasing.
     loss
-        Probability of loss up to each.
+        Probability of loss up to each time.
     is_disk
         True if it is a single disk, drawn for comparison.
     survival
-        Probability to survive up to each, where it is known by itself; 1 - loss otherwise, which loses the digits of
-        what is small.
+        Probability of survival up to each time, if computed directly; otherwise 1 - loss, which is inexact for small
+        values.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Curve:
             object.__setattr__(self, "survival", [1 - loss for loss in self.loss])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the curve as plain values."""
         return {
             "name": self.name,
             "is_disk": self.is_disk,
@@ -92,11 +92,11 @@ class SurvivalCurves(Shown):
     Parameters
     ----------
     curves
-        They have the same times.
+        The curves, all with the same times.
     title, subtitle
-        What they show, and of what.
+        Title and subtitle of tables and charts.
     kind
-        What differs: ``"spares"`` or ``"enclosure"``.
+        What the curves differ in: ``"spares"`` or ``"enclosure"``.
     """
 
     def __init__(self, curves: Sequence[Curve], title: str, subtitle: str, kind: str) -> None:
@@ -106,7 +106,7 @@ class SurvivalCurves(Shown):
         self.kind = kind
 
     def tables(self) -> list[Table]:
-        """Return survival at whole years, or at the end where that is sooner."""
+        """Return a table of survival at whole years and at the last time."""
         times = self.curves[0].years
         marks = whole_years(times)
         rows = [
@@ -121,7 +121,7 @@ class SurvivalCurves(Shown):
         return {"title": self.title, "subtitle": self.subtitle, "curves": [curve.to_dict() for curve in self.curves]}
 
     def plot(self) -> "altair.TopLevelMixin":
-        """Draw survival and, on a logarithmic axis, loss along time."""
+        """Draw survival and, on a logarithmic axis, loss over time."""
         from sledsim.reliability.charts import survival_lines
 
         return survival_lines(self)
@@ -135,18 +135,18 @@ def survival_by_spares(
     disks_h: Sequence[float] = DISKS_H,
     overrides: Sets = (),
 ) -> SurvivalCurves:
-    """Follow the survival of an enclosure without repairs, with none to several spares: Figure 3 of hong2006.
+    """Compute the survival of an enclosure without repairs for several numbers of spares: Figure 3 of hong2006.
 
     Parameters
     ----------
     source
-        As for :func:`sledsim.reliability.load`; its repairs are left out.
+        As for :func:`sledsim.reliability.load`; its repairs are ignored.
     spares
-        Numbers of spares; from none to five, or to those of the enclosure.
+        Numbers of spares; by default, 0 to 5, or to the number of spares of the enclosure if that is larger.
     years
         Length of the curves, above 0.
     disks_h
-        MTTFs (h) of single disks to compare with.
+        MTTFs (h) of single disks drawn for comparison.
     overrides
         Values that replace those of the description.
 
@@ -180,7 +180,7 @@ def survival_by_spares(
 
 
 def times_of(years: float) -> "NDArray[np.float64]":
-    """Return times (years) from 0 to so many, whole years among them where they end with one, and some close to 0."""
+    """Return times from 0 to ``years``, with some close to 0; if ``years`` is whole, all whole years are included."""
     years = require_years(years)
     steps = STEPS if years % 1 or years > STEPS else int(years) * -(-STEPS // int(years))
     even = np.linspace(0, years, steps + 1)
@@ -188,32 +188,32 @@ def times_of(years: float) -> "NDArray[np.float64]":
 
 
 def require_years(years: object) -> float:
-    """Return a time in years, and raise for any other value."""
+    """Return a time in years, and raise if it is invalid."""
     return require_number(ReliabilityError, "years", years, above=0, most=LONGEST_H / YEAR_H)
 
 
 def require_times(years: object) -> list[float]:
-    """Return times in years, at least one, and raise for any other value."""
+    """Return a list of times in years, and raise if it is empty or invalid."""
     several = require_several(ReliabilityError, "years", years, "times above 0, such as [1, 3, 5]")
     times = [require_years(each) for each in several]
     if not times:
-        says = "years: expected times above 0, such as [1, 3, 5] (got none)"
-        raise make_error(ReliabilityError, "missing", says, path="years", allowed={"above": 0})
+        message = "years: expected times above 0, such as [1, 3, 5] (got none)"
+        raise make_error(ReliabilityError, "missing", message, path="years", allowed={"above": 0})
     return times
 
 
 def spare_counts(description: Description) -> list[int]:
-    """Return the numbers of spares to compare: from none to five, or to those of the enclosure."""
+    """Return the default numbers of spares: 0 to 5, or to the number of spares of the enclosure if larger."""
     return spread(max(5, description.enclosure.spares))
 
 
 def spares_of(spares: object) -> list[int]:
-    """Return the numbers of spares that were requested; whether an enclosure can have them, its description says."""
+    """Return the given numbers of spares as a list; :class:`Description` checks their range."""
     return require_several(ReliabilityError, "spares", spares, "numbers of spares, such as [0, 1, 2]")
 
 
 def curve_of(description: Description, name: str, years: float) -> Curve:
-    """Follow the probability of loss of an enclosure, from 0 to so many years."""
+    """Compute the probability of loss of an enclosure over time, from 0 to ``years``."""
     times = times_of(years)
     model = MarkovModel(description)
     with by_arguments({"time": "years"}):
@@ -222,7 +222,7 @@ def curve_of(description: Description, name: str, years: float) -> Curve:
 
 
 def disk_curve(mttf_h: float, years: float, what: str = "disk") -> Curve:
-    """Follow the probability that a disk of an exponential lifetime fails, from 0 to so many years."""
+    """Compute the probability that a disk with an exponential lifetime has failed, from 0 to ``years``."""
     times = times_of(years)
     with np.errstate(over="ignore"):
         expected = times * YEAR_H / mttf_h
@@ -231,13 +231,13 @@ def disk_curve(mttf_h: float, years: float, what: str = "disk") -> Curve:
 
 
 def spread(most: int) -> list[int]:
-    """Return whole numbers from 0 to the most, as many as a picture can hold."""
+    """Return evenly spaced whole numbers from 0 to ``most``, few enough for one chart."""
     step = -(-(most + 1) // MOST_CURVES)
     return sorted({most - i * step for i in range(MOST_CURVES) if i * step <= most} | {0})
 
 
 def whole_years(times: Sequence[float]) -> list[int]:
-    """Return the places of whole years among times, and of the last."""
+    """Return the indices of the times closest to whole years, and of the last time."""
     end = times[-1]
     years = range(1, int(end) + 1, max(1, -(-int(end) // MOST_CURVES)))
     return sorted({*(int(np.argmin(np.abs(np.asarray(times) - float(year)))) for year in years), len(times) - 1})

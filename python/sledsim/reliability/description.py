@@ -4,7 +4,7 @@ The tables are those of the TOML file::
 
     [enclosure]
     data = 19              # devices' worth of data, N
-    parity = 1             # any so many losses are survived: RAID-5 has 1, RAID-6 has 2
+    parity = 1             # failed devices tolerated: 1 for RAID-5, 2 for RAID-6
     spares = 5             # k
     sparing = "dedicated"  # or "distributed"
     spares_fail = false
@@ -20,7 +20,7 @@ The tables are those of the TOML file::
     preventive = "1 week"    # 1/ρ1
     mandatory = "1 day"      # 1/ρ0
 
-    [cost]                 # may be left out
+    [cost]                 # optional
     device = 100.0
     visit = 500.0
     loss = 1e6
@@ -61,7 +61,7 @@ __all__ = [
     "Repair",
 ]
 
-#: Costs of this size still add up, over all devices and visits, to numbers that mean something.
+#: Largest price: totals over all devices and visits stay exact enough as floats.
 LARGEST_COST = 1e15
 Amount = Annotated[float, Field(strict=True, ge=0, le=LARGEST_COST, allow_inf_nan=False)]
 
@@ -78,10 +78,10 @@ def _or_devices(schema: dict[str, Any]) -> None:
 
 
 class Enclosure(Table):
-    """Devices that hold data together, and the spares beside them.
+    """Devices that store data redundantly, and their spares.
 
     Any ``parity`` of the ``data + parity`` devices may fail without loss of data: an m-of-n code with
-    m = ``data`` and n = ``data + parity``. One more loses data.
+    m = ``data`` and n = ``data + parity``. One more failure loses data.
     """
 
     model_config = ConfigDict(json_schema_extra=_or_devices)
@@ -91,9 +91,9 @@ class Enclosure(Table):
     parity: Count
     """Devices' worth of redundancy: 0 none, 1 RAID-5 or a mirror, 2 RAID-6."""
     spares: Count = 0
-    """On-line spares, k: whole devices, or space of as many spread over all devices."""
+    """On-line spares, k: whole devices, or the same space distributed over all devices."""
     sparing: Literal["dedicated", "distributed"] = "dedicated"
-    """Dedicated spares stand idle; distributed sparing spreads data, parity and spare space over all devices."""
+    """Dedicated spares are idle; distributed sparing spreads data, parity and spare space over all devices."""
     spares_fail: Switch = False
     """True if dedicated spares fail as often as devices in use. Devices under distributed sparing always do."""
 
@@ -105,41 +105,41 @@ class Enclosure(Table):
             return keys
         rest = {key: value for key, value in keys.items() if key != "devices"}
         if "devices" not in keys:
-            says = ": devices' worth of data; or give devices, with those of parity"
-            raise KeysError(Fault("missing", says, path="data"))
+            message = ": devices' worth of data; or give devices, with those of parity"
+            raise KeysError(Fault("missing", message, path="data"))
         devices, parity = keys["devices"], keys.get("parity")
         if "data" in rest:
             raise KeysError(Fault("conflict", ": give data or devices, not both", path="devices", value=devices))
         if not isinstance(devices, int) or not isinstance(parity, int):
             return rest | {"data": devices}
         if parity >= devices:
-            says = f" of {devices} devices leave none for data"
-            raise KeysError(Fault("conflict", says, path="parity", value=parity))
+            message = f" of {devices} devices leave none for data"
+            raise KeysError(Fault("conflict", message, path="parity", value=parity))
         return rest | {"data": devices - parity}
 
     @property
     def devices(self) -> int:
-        """Devices that are needed: ``data + parity``, without spares."""
+        """Number of devices without spares: ``data + parity``."""
         return self.data + self.parity
 
 
 class EnclosureDevice(Table):
-    """A device of the enclosure, and how long it lives."""
+    """A device of the enclosure and its lifetime."""
 
     mttf: Duration
     """Mean time to failure, 1/λ."""
     name: str | None = None
-    """Name in the catalogue, or a device file: where capacity and bandwidth are taken from."""
+    """Name in the catalogue, or a device file; it gives capacity and bandwidth."""
     lifetime: Lifetime | None = None
-    """Distribution of the lifetime; exponential where it is left out."""
+    """Distribution of the lifetime; exponential by default."""
     infant_mortality: InfantMortality | None = None
-    """Devices that are weak from birth; ``mttf`` is that of the others."""
+    """Share of devices that are weak from the start; ``mttf`` is the mean of the others."""
     batches: Batches | None = None
-    """Batches that are good or bad together; ``mttf`` is that of devices of good ones."""
+    """Good and bad batches of devices; ``mttf`` is the mean of devices from good batches."""
     latent_errors: LatentErrors | None = None
-    """Sectors that become unreadable unnoticed."""
+    """Sectors that become unreadable and are detected only when read or scrubbed."""
     tips: Tips | None = None
-    """Tips that fail one by one, beside the device as a whole."""
+    """Tips that fail one by one, in addition to failures of the whole device."""
 
 
 class Rebuild(Table):
@@ -152,11 +152,11 @@ class Rebuild(Table):
     load: str | None = None
     """Scenario file whose load on the device leaves the rest of the bandwidth."""
     at_once: CountFromOne = 1
-    """Devices rebuilt at the same time, each onto its own spare; 1 where the survivors' bandwidth is what limits."""
+    """Devices rebuilt at the same time, each onto its own spare; 1 if the bandwidth of the survivors is the limit."""
     spread: Switch = True
-    """Under distributed sparing, whether less data on each device, read and written by all, shortens the rebuild."""
+    """True if rebuilds under distributed sparing are faster, as all devices share the reads and writes."""
     distribution: DelayKind = "exponential"
-    """Distribution of the time of a rebuild."""
+    """Distribution of the rebuild time."""
 
     @field_validator("load")
     @classmethod
@@ -165,26 +165,27 @@ class Rebuild(Table):
             sources = {"time": info.data["time"], "bandwidth_share": info.data["bandwidth_share"], "load": load}
             given = [key for key, value in sources.items() if value is not None]
             if len(given) != 1:
-                says = f": give one of time, bandwidth_share and load (given: {', '.join(given) or 'none'})"
+                message = f": give one of time, bandwidth_share and load (given: {', '.join(given) or 'none'})"
                 path = given[0] if given else "time"
-                raise KeysError(Fault("conflict" if given else "missing", says, path=path), beside=True)
+                raise KeysError(Fault("conflict" if given else "missing", message, path=path), beside=True)
         return load
 
 
 class Repair(Table):
-    """Maintenance: when all failed devices are replaced and the number of spares is restored.
+    """Maintenance: visits that replace all failed devices and restore the number of spares.
 
-    A time needs a strategy beside it. Under ``"none"`` it has no effect, so that the strategy can be changed by itself.
+    A time requires ``strategy``. Times are accepted but have no effect with ``"none"``, so that the strategy alone can
+    be overridden.
     """
 
     strategy: Literal["none", "preventive", "mandatory"] = "none"
-    """``preventive`` repairs once no spare is left, ``mandatory`` only once a device has failed after that."""
+    """``preventive`` schedules a repair when no spare is left, ``mandatory`` when a device fails after that."""
     preventive: Duration | None = None
-    """Mean time until a repair is done where no spare is left and no device has failed, 1/ρ1."""
+    """Mean time to a repair while no spare is left and no device has failed, 1/ρ1."""
     mandatory: Duration | None = None
-    """Mean time until a repair is done where a device has failed and no spare is left, 1/ρ0; else ``preventive``."""
+    """Mean time to a repair while a device has failed and no spare is left, 1/ρ0; by default, ``preventive``."""
     distribution: DelayKind = "exponential"
-    """How the times of repairs lie about their mean. Of two fixed ones under way the one that is due first counts."""
+    """Distribution of the times to a repair. If two fixed ones are pending, the earlier one applies."""
 
     @field_validator("mandatory")
     @classmethod
@@ -192,27 +193,27 @@ class Repair(Table):
         strategy = info.data.get("strategy", "none")
         times = {"none": True, "preventive": info.data.get("preventive", True), "mandatory": mandatory}
         if times[strategy] is None:
-            says = f': the strategy "{strategy}" needs the mean time to a repair, such as "1 week"'
-            raise KeysError(Fault("missing", says, path=strategy), beside=True)
+            message = f': the strategy "{strategy}" needs the mean time to a repair, such as "1 week"'
+            raise KeysError(Fault("missing", message, path=strategy), beside=True)
         return mandatory
 
     @model_validator(mode="after")
     def _require_strategy(self) -> Self:
-        """Raise for a time that would have no effect because no strategy is given."""
+        """Raise if a time is given without a strategy."""
         given = [key for key in ("preventive", "mandatory") if getattr(self, key) is not None]
         if given and "strategy" not in self.model_fields_set:
-            says = f': {given[0]} has no effect without it; add strategy = "{given[0]}"'
-            raise KeysError(Fault("missing", says, path="strategy"))
+            message = f': {given[0]} has no effect without it; add strategy = "{given[0]}"'
+            raise KeysError(Fault("missing", message, path="strategy"))
         return self
 
     @property
     def preventive_rate_per_h(self) -> float:
-        """ρ1: repairs an hour where no spare is left and no device has failed; 0 for none."""
+        """ρ1: rate of repairs per hour while no spare is left and no device has failed; 0 for none."""
         return 1 / self.preventive.h if self.strategy == "preventive" and self.preventive else 0.0
 
     @property
     def mandatory_rate_per_h(self) -> float:
-        """ρ0: repairs an hour where a device has failed and no spare is left; 0 for none."""
+        """ρ0: rate of repairs per hour while a device has failed and no spare is left; 0 for none."""
         if self.strategy == "none":
             return 0.0
         time = self.mandatory or self.preventive
@@ -225,9 +226,9 @@ class Cost(Table):
     device: Amount
     """Price of a device."""
     spare: Amount | None = None
-    """Price of a spare; else that of a device."""
+    """Price of a spare; by default, that of a device."""
     visit: Amount = 0.0
-    """Price of a service visit, which is one repair, without the devices put in."""
+    """Price of a service visit (one repair), without the replaced devices."""
     loss: Amount = 0.0
     """Price of a loss of data."""
     currency: str = "USD"
@@ -237,7 +238,7 @@ class Cost(Table):
 
 
 class Description(Document, Table):
-    """An enclosure with its maintenance: what every model of its reliability starts from.
+    """An enclosure and its maintenance: the input of all reliability models.
 
     Examples
     --------
@@ -258,11 +259,11 @@ class Description(Document, Table):
     enclosure: Enclosure
     """Devices, redundancy and spares."""
     device: EnclosureDevice
-    """A device, and how long it lives."""
+    """The device and its lifetime."""
     rebuild: Rebuild
-    """How long rebuilds take."""
+    """The duration of rebuilds."""
     repair: Repair = Field(default_factory=Repair)
-    """Maintenance; none where it is left out."""
+    """Maintenance; none by default."""
     cost: Cost | None = None
     """Prices."""
 
@@ -270,8 +271,8 @@ class Description(Document, Table):
     @classmethod
     def _bandwidth_is_known(cls, rebuild: Rebuild, info: ValidationInfo) -> Rebuild:
         if rebuild.time is None and "device" in info.data and info.data["device"].name is None:
-            says = ': the time of a rebuild is to come from the device: name one, such as "g2", or give rebuild.time'
-            raise KeysError(Fault("missing", says, path="device.name"), beside=True)
+            message = ': needed to compute the rebuild time: name a device, such as "g2", or give rebuild.time'
+            raise KeysError(Fault("missing", message, path="device.name"), beside=True)
         return rebuild
 
     @classmethod
@@ -292,17 +293,17 @@ class Description(Document, Table):
         return values
 
     def replace(self, **tables: Mapping[str, Any] | None) -> Self:
-        """Return the same with other values, given by table.
+        """Return a copy with some values replaced.
 
         Parameters
         ----------
         **tables
-            For each table, the keys that change; ``None`` takes the whole table out.
+            For each table, the keys to replace; ``None`` removes the whole table.
         """
-        mine = self.to_dict()
+        values = self.to_dict()
         for table, keys in tables.items():
             if keys is None:
-                mine.pop(table, None)
+                values.pop(table, None)
             else:
-                mine[table] = mine.get(table, {}) | dict(keys)
-        return type(self).load(mine)
+                values[table] = values.get(table, {}) | dict(keys)
+        return type(self).load(values)

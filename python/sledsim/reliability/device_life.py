@@ -1,4 +1,4 @@
-"""How devices live beyond their mean, and what fails inside them: what Monte Carlo knows and chains do not."""
+"""Lifetime distributions and failure modes of devices that need Monte Carlo simulation."""
 
 from typing import Annotated, Any, Literal
 
@@ -11,10 +11,10 @@ from sledsim.scenario.tables import KeysError
 
 __all__ = ["MAX_TIPS", "Batches", "DelayKind", "InfantMortality", "LatentErrors", "Lifetime", "Tips"]
 
-#: Most tips of a device.
+#: Maximum number of tips of a device.
 MAX_TIPS = 10_000_000
 
-#: How a time lies about its mean: as chains assume, or always the same.
+#: Distribution of a time with a given mean: exponential, as Markov chains assume, or constant.
 DelayKind = Literal["exponential", "fixed"]
 
 
@@ -22,11 +22,12 @@ class Lifetime(Table):
     """Distribution of a device's lifetime; its mean is ``device.mttf``."""
 
     kind: Literal["exponential", "weibull", "lognormal"]
-    """Exponential devices do not age; Weibull ones do by their shape, lognormal ones first more and later less."""
+    """Hazard rate over age: constant for ``exponential``, set by ``shape`` for ``weibull``, and rising, then falling
+    for ``lognormal``."""
     shape: Annotated[float, Field(ge=0.1, le=50)] | None = None
-    """Of ``weibull``: below 1 the young fail most, above 1 the old."""
+    """Shape of ``weibull``: the hazard rate falls with age below 1 and rises above 1."""
     sigma: Annotated[float, Field(ge=0.01, le=10)] | None = None
-    """Of ``lognormal``: standard deviation of the lifetime's natural logarithm."""
+    """For ``lognormal``: standard deviation of the natural logarithm of the lifetime."""
 
     @field_validator("shape", "sigma")
     @classmethod
@@ -41,38 +42,38 @@ class Lifetime(Table):
 
 
 class InfantMortality(Table):
-    """Devices that are weak from birth; they live exponentially."""
+    """Devices that are weak from the start; their lifetimes are exponential."""
 
     share: Share
-    """Their share of all devices, above 0, at most 1."""
+    """Share of weak devices, above 0, at most 1."""
     mttf: Duration
-    """Their mean lifetime."""
+    """Mean lifetime of weak devices."""
 
 
 class Batches(Table):
-    """Batches that devices come in: all devices of a bad one are weak, and live exponentially.
+    """Batches of devices: all devices of a bad batch are weak, with exponential lifetimes.
 
-    The devices and spares of a new enclosure come from consecutive batches, those that a repair puts in from new ones.
+    The devices and spares of a new enclosure come from consecutive batches; repairs take devices from new batches.
     """
 
     size: CountFromOne
     """Devices in a batch."""
     share: Share
-    """Bad ones among the batches, above 0, at most 1."""
+    """Share of bad batches, above 0, at most 1."""
     mttf: Duration
-    """Mean lifetime of their devices."""
+    """Mean lifetime of devices from bad batches."""
 
 
 class LatentErrors(Table):
-    """Sectors that become unreadable unnoticed, until a scrub finds them and puts them right.
+    """Sectors that become unreadable and stay undetected until a scrub finds and repairs them.
 
-    Data is lost where one stands, or comes, while as many devices are missing as parity makes good.
+    Data is lost if a latent error exists or occurs while as many devices are missing as parity tolerates.
     """
 
     every: Duration
-    """Mean time between errors of one device; they come at a constant rate."""
+    """Mean time between errors of one device; the rate is constant."""
     scrub: Duration | None = None
-    """Time from one scrub of the whole enclosure to the next; never where it is left out."""
+    """Time between scrubs of the whole enclosure; no scrubs by default."""
 
 
 class Tips(Table):
@@ -83,11 +84,11 @@ class Tips(Table):
     mttf: Duration
     """Mean lifetime of a tip in use."""
     spares: Annotated[int, Field(strict=True, ge=0, le=MAX_TIPS)] = 0
-    """Spare tips, which do not fail before they are used."""
+    """Spare tips; they do not fail before they are used."""
     tolerated: Count = 0
-    """Tips that may be missing at once: what the device's error correction makes good. One more fails the device."""
+    """Missing tips that the error correction of the device tolerates. One more fails the device."""
     remap: Duration | None = None
-    """From a tip's failure until a spare tip has taken its place; at once, without loss, where it is left out."""
+    """Time from the failure of a tip until a spare tip replaces it; by default 0, without loss of data."""
 
     @field_validator("tolerated")
     @classmethod
@@ -98,7 +99,7 @@ class Tips(Table):
         return tolerated
 
     def to_core(self) -> dict[str, Any]:
-        """Return the values as the core takes them, times in hours."""
+        """Return the values in the format of the core, with times in hours."""
         return {
             "count": self.count,
             "mttf_h": self.mttf.h,

@@ -1,7 +1,7 @@
-"""How many failures, and how many repairs, within a time: equation 1 of hong2006 (section 3.3).
+"""Probabilities of numbers of failures and repairs within a time: equation 1 of hong2006 (section 3.3).
 
-Rebuilds and repairs take no time here, so that failures come as a Poisson process of rate λ_N = Nλ. Unlike in section
-3.2 of the paper, N is the number of data and parity devices together.
+Rebuilds and repairs are assumed instantaneous, so that failures are a Poisson process of rate λ_N = Nλ. Unlike in
+section 3.2 of the paper, N is the number of data and parity devices together.
 """
 
 import math
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["failures_at_most", "failures_tolerated", "more_repairs_than", "unrepaired_survival"]
 
-#: Most devices, and failures of them, that are reckoned with: the time that takes grows with the root of their number.
+#: Limits on devices and failures: the time to compute a probability grows with the square root of their number.
 MOST_DEVICES = 10 * MAX_DEVICES
 MOST_FAILURES = (MAX_DEVICES + 1) ** 2
 
@@ -38,7 +38,7 @@ def failures_at_most(
 def failures_at_most(
     failures: int, devices: int, device_mttf_h: float, times: "Time | Times", *, complement: bool = False
 ) -> "float | NDArray[np.float64]":
-    """Return P_k(t), the probability of k failures at most by then: equation 1.
+    """Return P_k(t), the probability of at most k failures by time t: equation 1.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def failures_at_most(
     times
         A time or several: texts such as ``"3 years"``, or hours from 0 up.
     complement
-        True to return 1 - P_k(t) instead, the probability of more failures; found as itself, it may be tiny.
+        True to return 1 - P_k(t), the probability of more than k failures, computed without cancellation.
 
     Examples
     --------
@@ -73,9 +73,9 @@ def failures_at_most(
 
 
 def _poisson(most: int, expected: float, *, complement: bool) -> float:
-    """Return the probability of so many events at most where so many are expected, or of more.
+    """Return the probability of at most ``most`` events of a Poisson distribution with mean ``expected``, or of more.
 
-    The tail without the most likely number is added up, from its greatest term on; the other is the rest.
+    The function sums the tail that does not contain the mode, from its largest term on; the other tail is 1 minus it.
     """
     if expected == 0 or math.isinf(expected):
         return float(complement == (expected > 0))
@@ -96,11 +96,11 @@ def failures_tolerated(
     strategy: Literal["none", "preventive", "mandatory"] = "none",
     parity: int = 1,
 ) -> int:
-    """Return how many failures an enclosure tolerates: without repairs, or before one more repair is scheduled.
+    """Return the number of failures an enclosure tolerates without repairs, or before the repair after ``repairs``.
 
-    As hong2006 counts, k + 1 without repair, k (m + 1) under preventive and (k + 1) (m + 1) under mandatory
-    replacement, with k spares and m repairs. The failure that uses up the last spare itself calls for the next repair,
-    which the paper counts from the failure after it.
+    As in hong2006, with k spares and m repairs: k + 1 without repair, k (m + 1) under preventive and (k + 1) (m + 1)
+    under mandatory replacement. The failure that uses up the last spare already requires the next repair; the paper
+    counts the repair from the failure after it.
 
     Parameters
     ----------
@@ -109,9 +109,9 @@ def failures_tolerated(
     repairs
         m, from 1 up with a strategy, else 0.
     strategy
-        When repairs are made. Without spares, preventive replacement is the same as mandatory.
+        Repair strategy. Without spares, preventive replacement is the same as mandatory.
     parity
-        Failures that are tolerated without a spare. A repair is due from the first of them.
+        Failures tolerated without a spare. A repair is due from the first of them.
     """
     spares, repairs, parity = (
         require_integer(ReliabilityError, name, count, 0, MAX_DEVICES)
@@ -120,8 +120,8 @@ def failures_tolerated(
     require_word(ReliabilityError, "strategy", strategy, ("none", "preventive", "mandatory"))
     if strategy == "none":
         if repairs:
-            says = f"repairs: {repairs} without a strategy; take preventive or mandatory"
-            raise make_error(ReliabilityError, "conflict", says, path="repairs", value=repairs)
+            message = f"repairs: {repairs} needs a strategy; use preventive or mandatory"
+            raise make_error(ReliabilityError, "conflict", message, path="repairs", value=repairs)
         return spares + parity
     between = spares if strategy == "preventive" and spares else spares + 1
     return between * (repairs + 1)
@@ -132,12 +132,12 @@ def unrepaired_survival(description: DescriptionLike, times: "Time") -> float: .
 @overload
 def unrepaired_survival(description: DescriptionLike, times: "Times") -> "NDArray[np.float64]": ...
 def unrepaired_survival(description: DescriptionLike, times: "Time | Times") -> "float | NDArray[np.float64]":
-    """Return the probability that an enclosure survives until then without repair, by equation 1.
+    """Return the probability that an enclosure survives until a time without repair, by equation 1.
 
     Parameters
     ----------
     description
-        The enclosure, as for :func:`sledsim.reliability.load`; its rebuilds and repairs do not matter.
+        The enclosure, as for :func:`sledsim.reliability.load`; its rebuilds and repairs are ignored.
     times
         A time or several: texts such as ``"3 years"``, or hours from 0 up.
     """
@@ -155,13 +155,13 @@ def more_repairs_than(description: DescriptionLike, repairs: int, times: "Times"
 def more_repairs_than(
     description: DescriptionLike, repairs: int, times: "Time | Times"
 ) -> "float | NDArray[np.float64]":
-    """Return the probability that an enclosure needs more than so many repairs by then, by equation 1.
+    """Return the probability that an enclosure needs more than ``repairs`` repairs by a time, by equation 1.
 
     Parameters
     ----------
     description
-        The enclosure and its strategy, as for :func:`sledsim.reliability.load`; the times of rebuilds and repairs do
-        not matter.
+        The enclosure and its strategy, as for :func:`sledsim.reliability.load`; the times of rebuilds and repairs are
+        ignored.
     repairs
         m, from 1 up.
     times
@@ -171,11 +171,11 @@ def more_repairs_than(
     _require_poisson(description)
     enclosure, strategy = description.enclosure, description.repair.strategy
     if strategy == "none":
-        says = 'repair.strategy: "none" makes no repairs; take preventive or mandatory'
+        message = 'repair.strategy: "none" makes no repairs; take preventive or mandatory'
         raise make_error(
             ReliabilityError,
             "conflict",
-            says,
+            message,
             path="repair.strategy",
             value="none",
             allowed=["preventive", "mandatory"],
@@ -185,9 +185,9 @@ def more_repairs_than(
 
 
 def _require_poisson(description: Description) -> None:
-    """Raise for enclosures whose number of devices that can fail changes."""
+    """Raise if the number of devices that can fail is not constant."""
     enclosure = description.enclosure
     if enclosure.spares and (enclosure.sparing == "distributed" or enclosure.spares_fail):
         key = "sparing" if enclosure.sparing == "distributed" else "spares_fail"
-        says = f"enclosure.{key}: equation 1 holds for dedicated spares that do not fail"
-        raise make_error(ReliabilityError, "unsupported", says, path=f"enclosure.{key}")
+        message = f"enclosure.{key}: equation 1 holds for dedicated spares that do not fail"
+        raise make_error(ReliabilityError, "unsupported", message, path=f"enclosure.{key}")

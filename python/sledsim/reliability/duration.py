@@ -1,4 +1,4 @@
-"""Lengths of time as people write them: a number and its unit."""
+"""Durations written as a number and a unit."""
 
 import math
 from dataclasses import dataclass, field
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    #: Several times. A text is itself a sequence of texts, so those of texts are named.
+    #: Several times. ``Sequence[str]`` would accept a single text, so lists and tuples of texts are listed.
     Times = Sequence[float] | Sequence["Duration"] | list[str] | tuple[str, ...] | NDArray[np.float64]
 
 __all__ = ["LONGEST_H", "YEAR_H", "Duration", "NoDurationError", "Time", "hours"]
 
-#: Hours in a year of 365 days, as hong2006 counts.
+#: Hours in a year of 365 days, as in hong2006.
 YEAR_H = 8760.0
-#: The longest time, h, that is computed with: whatever else it is multiplied with stays a number.
+#: The longest accepted time, h: its products with rates stay finite.
 LONGEST_H = 1e100
 
 _EXAMPLE = 'write a number and a unit, such as "200000 h", "15 min" or "3 years"'
 
 
 class NoDurationError(ReliabilityError, ValueError):
-    """A value is no duration; also a ``ValueError``, as for other values of descriptions."""
+    """The error for an invalid duration; also a ``ValueError``, so that Pydantic reports it."""
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,12 @@ class Duration:
     Attributes
     ----------
     h : float
-        The same in hours, above zero and finite.
+        The duration in hours, above zero and finite.
 
     Raises
     ------
     ReliabilityError
-        Where that is not a length of time; it is a ``ValueError``, too.
+        If the text is not a duration; the error is also a ``ValueError``.
 
     Examples
     --------
@@ -72,12 +72,12 @@ class Duration:
 
     @classmethod
     def read(cls, value: object) -> Self:
-        """Read a duration from what a description or a program gives.
+        """Convert a value to a duration.
 
         Parameters
         ----------
         value
-            A text, a :class:`datetime.timedelta` or a duration. A number is refused: its unit is missing.
+            A text, a :class:`datetime.timedelta` or a duration. A number is rejected, as it has no unit.
         """
         if isinstance(value, cls):
             return value
@@ -92,7 +92,7 @@ class Duration:
 
     @property
     def years(self) -> float:
-        """The same in years of 8,760 h."""
+        """The duration in years of 8,760 h."""
         return self.h / YEAR_H
 
     @classmethod
@@ -107,15 +107,15 @@ class Duration:
         return {"type": "string", "x-unit": "h", "exclusiveMinimum": 0, "examples": ["15 min"]}
 
     def to_dict(self) -> str:
-        """Return what stands for it in a document: its text."""
+        """Return the text that represents the duration in a document."""
         return self.text
 
     def __str__(self) -> str:
         return self.text
 
 
-def _none(says: str) -> NoDurationError:
-    return make_error(NoDurationError, "wrong-type", says)
+def _none(message: str) -> NoDurationError:
+    return make_error(NoDurationError, "wrong-type", message)
 
 
 def _hours(text: str) -> float:
@@ -133,7 +133,7 @@ Time = str | float | Duration
 
 
 def hours(times: "Time | Times") -> "NDArray[np.float64]":
-    """Return times in hours: an array without dimensions for a single time.
+    """Return times in hours; a single time gives a zero-dimensional array.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def hours(times: "Time | Times") -> "NDArray[np.float64]":
     Raises
     ------
     ReliabilityError
-        Where one is no time.
+        If a time is invalid.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""How many devices of an enclosure fail within a time, and how many repairs that takes: equation 1 of hong2006."""
+"""Numbers of device failures within a time, and of the repairs they require: equation 1 of hong2006."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
 __all__ = ["FailureCounts", "failure_counts"]
 
-#: Numbers of failures that are followed, at least.
+#: The default numbers of failures go at least up to this.
 FAILURES = 6
 
 
 class FailureCounts(Shown):
-    """Probabilities that no more than so many devices fail; :func:`failure_counts` makes it.
+    """Probabilities of at most k device failures over time; created by :func:`failure_counts`.
 
     Parameters
     ----------
     rows
-        ``failures``, ``years``, ``probability`` that no more devices fail.
+        ``failures`` (k), ``years``, ``probability`` of at most k failures.
     repairs
-        ``need``, ``years``, ``probability``: what the failures ask of maintenance.
+        ``need``, ``years``, ``probability`` that the failures require this number of repairs.
     subtitle
-        Of what.
+        Summary of the enclosure.
     """
 
     title = "Failures of devices"
@@ -48,7 +48,7 @@ class FailureCounts(Shown):
         self.subtitle = subtitle
 
     def tables(self) -> list[Table]:
-        """Return the probabilities at whole years, or at the end where that is sooner."""
+        """Return tables of the probabilities at whole years and at the last time."""
         counts = _table("failures", "failures", self.rows, lambda count: f"up to {count}" if count else "none")
         needs = _table("repairs", "need", self.repairs, str)
         return [Table(counts.headers, counts.rows, title=f"{self.title} · {self.subtitle}"), needs]
@@ -58,7 +58,7 @@ class FailureCounts(Shown):
         return {"title": self.title, "subtitle": self.subtitle, "rows": self.rows, "repairs": self.repairs}
 
     def plot(self) -> "altair.TopLevelMixin":
-        """Draw them along time."""
+        """Draw the probabilities over time."""
         from sledsim.reliability.charts import failure_lines
 
         return failure_lines(self)
@@ -71,16 +71,17 @@ def failure_counts(
     years: float = 5.0,
     overrides: Sets = (),
 ) -> FailureCounts:
-    """Count the devices that fail, and the repairs that takes: equation 1 and Figure 5 of hong2006.
+    """Compute probabilities of numbers of device failures and required repairs: equation 1 and Figure 5 of hong2006.
 
-    Rebuilds and repairs take no time here.
+    Rebuilds and repairs are assumed instantaneous.
 
     Parameters
     ----------
     source
-        As for :func:`sledsim.reliability.load`; its own strategy of repair is left out.
+        As for :func:`sledsim.reliability.load`; its own repair strategy is ignored.
     failures
-        Numbers of failures; up to what the enclosure survives without repair, and to six at least.
+        Numbers of failures; by default, up to the number that the enclosure survives without repair, and at least up to
+        six.
     years
         Length of the curves, above 0.
     overrides
@@ -89,7 +90,7 @@ def failure_counts(
     Raises
     ------
     ReliabilityError
-        Where the description is wrong, or the number of devices that can fail is not always the same.
+        If the description is invalid, or the number of devices that can fail is not constant.
 
     Examples
     --------
@@ -104,8 +105,8 @@ def failure_counts(
     description = load(source, overrides=overrides)
     for key in needs_simulation(description):
         if key.startswith("device."):
-            says = f"{key}: equation 1 holds for devices that fail at a constant rate"
-            raise make_error(ReliabilityError, "unsupported", says, path=key)
+            message = f"{key}: equation 1 holds for devices that fail at a constant rate"
+            raise make_error(ReliabilityError, "unsupported", message, path=key)
     enclosure = description.enclosure
     times = times_of(years)
     needs = _needs(description, times * YEAR_H)
@@ -120,9 +121,9 @@ def failure_counts(
 
 
 def _needs(description: Description, hours: "NDArray[np.float64]") -> "dict[str, NDArray[np.float64]]":
-    """Return the probabilities that no repair is needed, and more than one under each strategy."""
+    """Return the probabilities that no repair is needed, and that each strategy needs more than one."""
     found = {"none to survive": unrepaired_survival(description, hours)}
-    # How long a repair takes does not matter.
+    # The time to a repair has no effect, but a strategy requires one.
     any_time = Duration("1 h")
     for strategy in STRATEGIES:
         repaired = with_strategy(description, strategy, preventive=any_time, mandatory=any_time)
@@ -139,7 +140,7 @@ def _rows(key: str, chances: "dict[Any, NDArray[np.float64]]", times: "NDArray[n
 
 
 def _table(header: str, key: str, rows: Sequence[dict[str, Any]], label: Callable[[Any], str]) -> Table:
-    """Return probabilities at whole years, a line for each thing."""
+    """Return a table of probabilities at whole years, with a row for each value of ``key``."""
     times = sorted({row["years"] for row in rows})
     chosen = [times[mark] for mark in whole_years(times)]
     found = {(row[key], row["years"]): row["probability"] for row in rows}

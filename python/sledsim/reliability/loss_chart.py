@@ -1,4 +1,4 @@
-"""Pictures of simulated lifetimes of enclosures."""
+"""Charts of simulated lifetimes of enclosures."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -28,17 +28,17 @@ LEGEND = {SIMULATED: COLOURS[0], BOUND: COLOURS[1], CHAIN: "#555555"}
 
 
 def loss_intervals(found: "MonteCarlo", chain: "Curve | None" = None) -> "altair.TopLevelMixin":
-    """Draw probabilities of loss with their intervals along time; a triangle is a bound, where nothing was seen.
+    """Draw probabilities of loss with their intervals over time; a triangle is an upper bound without observed loss.
 
     Parameters
     ----------
     found
         The simulated lifetimes.
     chain
-        What a chain says of the same enclosure, to hold it against.
+        The same enclosure by its Markov chain, for comparison.
     """
     alt = altair_library()
-    # A triangle has an axis to stand above; an interval from 0 begins where the axis does.
+    # The axis ends below the triangles; intervals from 0 are drawn from the end of the axis.
     least = min(loss["low"] or (loss["estimate"] or 0.1 * loss["high"]) for loss in found.loss)
     bottom = decade_below(least)
     y = probability_axis(alt, alt.Y, "loss", least)
@@ -73,7 +73,7 @@ def loss_intervals(found: "MonteCarlo", chain: "Curve | None" = None) -> "altair
 
 
 def _line(alt: Any, chain: "Curve", y: Any, colour: Any) -> Any:
-    """Draw what a chain says."""
+    """Draw the curve of a Markov chain."""
     rows = [
         {"what": CHAIN, "years": float(f"{years:.5g}"), "loss": float(f"{loss:.5g}")}
         for years, loss in zip(chain.years, chain.loss, strict=True)

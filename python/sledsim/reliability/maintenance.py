@@ -1,4 +1,4 @@
-"""How long enclosures last under each maintenance strategy, by spares and by the time that a repair takes."""
+"""MTTF of enclosures by maintenance strategy, number of spares and mean time to a repair."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -31,10 +31,10 @@ class MttfByMaintenance(Shown):
     Parameters
     ----------
     rows
-        ``strategy``, ``spares``, ``repair`` (as written), ``repair_h``, ``mttf_h``, ``mttf_years``; without repair,
+        ``strategy``, ``spares``, ``repair`` (text), ``repair_h``, ``mttf_h``, ``mttf_years``; without repair,
         ``repair`` and ``repair_h`` are ``None``.
     subtitle
-        Of what.
+        Summary of the enclosure.
     """
 
     title = "MTTF under maintenance"
@@ -44,7 +44,7 @@ class MttfByMaintenance(Shown):
         self.subtitle = subtitle
 
     def tables(self) -> list[Table]:
-        """Return the MTTFs in years, a table for each strategy."""
+        """Return a table of MTTFs in years for each strategy."""
         counts = list(dict.fromkeys(row["spares"] for row in self.rows))
         repairs = list(dict.fromkeys(row["repair"] for row in self.rows if row["repair"]))
         found = {(row["strategy"], row["spares"], row["repair"]): row["mttf_years"] for row in self.rows}
@@ -77,16 +77,17 @@ def mttf_by_maintenance(
     repair_times: Sequence[str | Duration] = REPAIR_TIMES,
     overrides: Sets = (),
 ) -> MttfByMaintenance:
-    """Compute the MTTF under both strategies of repair and without any: Figure 4 of hong2006.
+    """Compute the MTTF under both repair strategies and without repair: Figure 4 of hong2006.
 
-    A repair takes the same time under both (ρ0 = ρ1 under the preventive strategy, ρ1 = 0 under the mandatory one).
+    The mean time to a repair is the same under both (ρ0 = ρ1 under the preventive strategy, ρ1 = 0 under the mandatory
+    one).
 
     Parameters
     ----------
     source
-        As for :func:`sledsim.reliability.load`; its own strategy and times of repair are left out.
+        As for :func:`sledsim.reliability.load`; its own repair strategy and times are ignored.
     spares
-        Numbers of spares; from none to five, or to those of the enclosure.
+        Numbers of spares; by default, 0 to 5, or to the number of spares of the enclosure if that is larger.
     repair_times
         Mean times to a repair, 1/ρ.
     overrides
@@ -95,7 +96,7 @@ def mttf_by_maintenance(
     Raises
     ------
     ReliabilityError
-        Where the description or an argument is wrong: names it.
+        If the description or an argument is invalid.
 
     Examples
     --------
@@ -142,7 +143,7 @@ def mttf_by_maintenance(
 def with_strategy(
     description: Description, strategy: str, *, preventive: Duration | None = None, mandatory: Duration | None = None
 ) -> Description:
-    """Return an enclosure under a strategy of repair.
+    """Return an enclosure with a repair strategy.
 
     Parameters
     ----------
@@ -151,7 +152,7 @@ def with_strategy(
     strategy
         ``"none"``, ``"preventive"`` or ``"mandatory"``.
     preventive, mandatory
-        Mean times to a repair, 1/ρ1 and 1/ρ0; needed where there is any.
+        Mean times to a repair, 1/ρ1 and 1/ρ0; required unless the strategy is ``"none"``.
     """
     if strategy == "none":
         return description.replace(repair=None)

@@ -1,4 +1,4 @@
-"""Enclosures as Markov chains: Figure 2 of hong2006, for any number of parity devices and spares.
+"""Markov chains of enclosures: Figure 2 of hong2006, for any number of parity devices and spares.
 
 The chain of N data devices, one parity device and one dedicated spare; the digit is the number of spares left::
 
@@ -24,19 +24,19 @@ here                                      the paper      meaning
 ``repair.mandatory_rate_per_h``           ρ0             repairs from D0
 ========================================  =============  ==============================
 
-Lifetimes, rebuilds and repairs are exponential and independent. More parity adds rows of more failed devices; more
-spares add columns.
+Lifetimes, rebuild times and repair times are exponential and independent. More parity adds rows of states with more
+failed devices; more spares add columns.
 
-- A failure leaves ``data + parity - failed`` devices; one failure more than ``parity`` loses data. Dedicated spares
-  fail too where ``spares_fail``, the one that is being rebuilt onto among them.
-- A rebuild takes one spare. Up to ``rebuild.at_once`` go on at a time.
-- A repair replaces everything that has failed, and is under way only while no spare is left. The preventive strategy
-  takes ρ1 where no device has failed and ρ0 where one has; the mandatory strategy knows only ρ0. Without spares they
-  are the same.
-- Under distributed sparing, all ``data + parity + spares`` devices hold data and so can fail. Each of n devices holds
-  ``(data + parity) / n`` of what it could. A unit rebuilt takes ``data`` reads and a write, which n - 1 devices
-  share; on a dedicated spare all writes fall on one device. Rebuilds are faster by
-  ``n (n - 1) / ((data + parity) (data + 1))``, except where ``rebuild.spread`` is off.
+- In a state with ``failed`` failed devices, ``data + parity - failed`` devices can fail; one failure more than
+  ``parity`` loses data. With ``spares_fail``, dedicated spares fail too, also during a rebuild onto them.
+- A rebuild uses one spare. Up to ``rebuild.at_once`` rebuilds run at a time.
+- A repair replaces all failed devices and spares, and is pending only while no spare is left. The preventive strategy
+  has rate ρ1 if no device has failed and ρ0 otherwise; the mandatory strategy has only rate ρ0. Without spares the
+  strategies are the same.
+- Under distributed sparing, all ``data + parity + spares`` devices store data and can fail. Each of n devices uses
+  ``(data + parity) / n`` of its capacity. A rebuilt unit takes ``data`` reads and one write, shared by n - 1 devices;
+  with a dedicated spare, all writes go to one device. Rebuilds are faster by
+  ``n (n - 1) / ((data + parity) (data + 1))``, unless ``rebuild.spread`` is false.
 """
 
 import math
@@ -70,35 +70,35 @@ __all__ = [
     "mttf_h",
 ]
 
-#: Longer times, in years, are themselves why too much happens within them.
+#: If a horizon with too many events is longer than this (years), the error names the horizon instead of a rate.
 MANY_YEARS = 1e6
-# The counts that make a state of an enclosure's chain.
+# Names of the counted events of an enclosure's chain.
 REPAIRS, REPLACED = "repairs", "replaced devices"
 
 
 class State(NamedTuple):
-    """A state in which data is safe."""
+    """A transient state of an enclosure's chain."""
 
     failed: int
-    """Devices that have failed and are not rebuilt."""
+    """Failed devices that are not rebuilt yet."""
     spares: int
-    """Spares left."""
+    """Remaining spares."""
 
 
 @dataclass(frozen=True)
 class LongRun:
-    """Stationary measures, where a new enclosure takes the place of each one that loses data.
+    """Steady-state measures, if each enclosure that loses data is replaced by a new one.
 
     Parameters
     ----------
     shares
         Share of time in each state.
     degraded
-        Share of time with a device that has failed and is not rebuilt.
+        Share of time with a failed device that is not rebuilt yet.
     without_spares
         Share of time without a spare.
     repairs_per_year, replaced_per_year, losses_per_year
-        Repairs, devices that they replace, and losses of data, in a year of 8,760 h.
+        Repairs, replaced devices and losses of data per year of 8,760 h.
     """
 
     shares: dict[State, float]
@@ -110,9 +110,9 @@ class LongRun:
 
 
 def enclosure_chain(description: DescriptionLike) -> Chain:
-    """Return the chain of an enclosure; it counts ``"repairs"`` and ``"replaced devices"``.
+    """Return the Markov chain of an enclosure; it counts ``"repairs"`` and ``"replaced devices"``.
 
-    :class:`MarkovModel` has it drawn, with the symbols of hong2006.
+    :class:`MarkovModel` documents the states and rates with the symbols of hong2006.
 
     Parameters
     ----------
@@ -122,18 +122,18 @@ def enclosure_chain(description: DescriptionLike) -> Chain:
     Raises
     ------
     ReliabilityError
-        Where the description asks for what a chain cannot say, or makes too many states.
+        If the description has keys that a Markov chain cannot represent, or needs too many states.
     """
     description = load(description)
     _require_memoryless(description)
     enclosure, repair = description.enclosure, description.repair
     count = (enclosure.parity + 1) * (enclosure.spares + 1)
     if count > MAX_STATES:
-        says = (
+        message = (
             f"enclosure.spares: {enclosure.spares} spares and a parity of {enclosure.parity} make {count:,} states; "
             f"at most {MAX_STATES:,} are possible"
         )
-        raise make_error(ReliabilityError, "out-of-range", says, path="enclosure.spares", value=enclosure.spares)
+        raise make_error(ReliabilityError, "out-of-range", message, path="enclosure.spares", value=enclosure.spares)
     start = State(0, enclosure.spares)
     repairs: dict[State, float] = {}
     for failed in range(enclosure.parity + 1):
@@ -167,17 +167,17 @@ def _failures_and_rebuilds(description: Description) -> Iterator[Transition]:
 
 
 def _require_memoryless(description: Description) -> None:
-    """Raise for an enclosure whose future depends on more than its state."""
+    """Raise if a description has keys that a Markov chain cannot represent."""
     for key in needs_simulation(description):
-        says = (
-            f"{key}: a Markov chain knows only devices that fail at a constant rate, and rebuilds and repairs that end "
-            "at one; leave the key out, or use simulate()"
+        message = (
+            f"{key}: a Markov chain needs constant rates of failures, rebuilds and repairs; leave the key out, or use "
+            "simulate()"
         )
-        raise make_error(ReliabilityError, "unsupported", says, path=key)
+        raise make_error(ReliabilityError, "unsupported", message, path=key)
 
 
 class MarkovModel:
-    """An enclosure as a Markov chain, and what follows from it.
+    """The Markov chain of an enclosure, and the measures computed from it.
 
     With N data devices, one parity device and one dedicated spare (Figure 2 of hong2006)::
 
@@ -191,14 +191,14 @@ class MarkovModel:
           │                       └────┘                    │
           └─────────────────────── ρ0 ──────────────────────┘
 
-    N is the normal and D the degraded mode, the digit the number of spares left, k at first; data is lost in DL.
-    1/λ is ``device.mttf``, 1/μ ``rebuild.time``, 1/ρ1 ``repair.preventive`` and 1/ρ0 ``repair.mandatory``, or
-    ``repair.preventive`` where that is left out; without a strategy both rates are 0, under the mandatory one ρ1 is.
+    N is the normal mode, D the degraded mode and DL data loss; the digit is the number of spares left, initially k.
+    1/λ is ``device.mttf``, 1/μ ``rebuild.time``, 1/ρ1 ``repair.preventive`` and 1/ρ0 ``repair.mandatory`` (by default
+    ``repair.preventive``). Without a strategy both repair rates are 0; under the mandatory strategy ρ1 is 0.
 
-    More spares add columns: from N_s over D_s to N_(s-1), down to N0, which alone, with D0, is repaired. More parity
-    adds rows: with f devices failed the next one fails at the rate (N + parity - f) λ, and one more than the parity
-    leads to DL. Spares that fail take N_s to N_(s-1) at sλ. Under distributed sparing N + parity + s - f devices can
-    fail.
+    More spares add columns: N_s, D_s, N_(s-1) and so on down to N0 and D0, the only states that are repaired. More
+    parity adds rows: with f failed devices the next one fails at the rate (N + parity - f) λ, and one failure more than
+    the parity leads to DL. With ``spares_fail``, N_s goes to N_(s-1) at the rate sλ. Under distributed sparing,
+    N + parity + s - f devices can fail.
 
     Parameters
     ----------
@@ -208,14 +208,14 @@ class MarkovModel:
     Attributes
     ----------
     description : Description
-        The same, checked.
+        The validated description.
     chain : Chain
         The chain.
 
     Raises
     ------
     ReliabilityError
-        Where the description asks for what a chain cannot say.
+        If the description has keys that a Markov chain cannot represent.
 
     Examples
     --------
@@ -253,7 +253,7 @@ class MarkovModel:
 
     @property
     def replaced_until_loss(self) -> float:
-        """Mean number of devices that repairs replace until data is lost."""
+        """Mean number of devices replaced by repairs until data is lost."""
         return float(self._times_h @ self.chain.counts_per_h[REPLACED])
 
     @overload
@@ -261,7 +261,7 @@ class MarkovModel:
     @overload
     def survival(self, times: "Times") -> "NDArray[np.float64]": ...
     def survival(self, times: "Time | Times") -> "float | NDArray[np.float64]":
-        """Return R(t), the probability that no data is lost until then: from 0 to 1, and never rising with time.
+        """Return R(t), the probability that no data is lost by time t: from 0 to 1, non-increasing in t.
 
         Parameters
         ----------
@@ -270,7 +270,7 @@ class MarkovModel:
         """
 
         def read(states: "NDArray[np.float64]", _: "NDArray[np.float64]") -> "NDArray[np.float64]":
-            # Rounding may move a sum past 1, or past that of an earlier time.
+            # Rounding errors could raise a sum above 1, or above that of an earlier time.
             return np.asarray(np.minimum.accumulate(np.minimum(states[:, :-1].sum(axis=1), 1.0)))
 
         return self._over(times, read)
@@ -280,7 +280,7 @@ class MarkovModel:
     @overload
     def loss_probability(self, times: "Times") -> "NDArray[np.float64]": ...
     def loss_probability(self, times: "Time | Times") -> "float | NDArray[np.float64]":
-        """Return 1 - R(t), the probability that data is lost by then; found as itself, it may be tiny.
+        """Return 1 - R(t), the probability that data is lost by time t, computed without cancellation.
 
         Parameters
         ----------
@@ -294,7 +294,7 @@ class MarkovModel:
     @overload
     def repairs(self, times: "Times") -> "NDArray[np.float64]": ...
     def repairs(self, times: "Time | Times") -> "float | NDArray[np.float64]":
-        """Return the mean number of repairs until then, or until data is lost.
+        """Return the mean number of repairs by a time, or until data is lost.
 
         Parameters
         ----------
@@ -308,7 +308,7 @@ class MarkovModel:
     @overload
     def replaced(self, times: "Times") -> "NDArray[np.float64]": ...
     def replaced(self, times: "Time | Times") -> "float | NDArray[np.float64]":
-        """Return the mean number of devices that repairs replace until then, or until data is lost.
+        """Return the mean number of devices replaced by repairs by a time, or until data is lost.
 
         Parameters
         ----------
@@ -318,7 +318,7 @@ class MarkovModel:
         return self._over(times, lambda _, counts: counts[:, self._column(REPLACED)])
 
     def long_run(self) -> LongRun:
-        """Return stationary measures, where a new enclosure takes the place of each one that loses data."""
+        """Return steady-state measures, if each enclosure that loses data is replaced by a new one."""
         shares = stationary(self.chain)
         states = [state for state in self.chain.states if isinstance(state, State)]
         per_year = {name: float(shares @ per_h) * YEAR_H for name, per_h in self.chain.counts_per_h.items()}
@@ -336,9 +336,9 @@ class MarkovModel:
         return list(self.chain.counts_per_h).index(name)
 
     def _over(self, times: "Time | Times", read: "Reading") -> "float | NDArray[np.float64]":
-        """Read something off the chain at the times, which it gets in rising order."""
+        """Evaluate the chain at each time with ``read``, which gets state probabilities and counts in order of time."""
         given_h = hours(times)
-        # The same time gets the same value.
+        # Equal times get equal values.
         times_h, where = np.unique(given_h.ravel(), return_inverse=True)
         horizon_h = float(times_h.max(initial=0.0))
         self._require_countable(horizon_h)
@@ -348,7 +348,7 @@ class MarkovModel:
         return values[where] if given_h.ndim else float(values[0])
 
     def _require_countable(self, horizon_h: float) -> None:
-        """Raise for times within which more events happen than can be counted."""
+        """Raise if the expected number of events within the horizon exceeds the limit of the solver."""
         if float(self.chain.exits_per_h.max()) * horizon_h <= MOST_EVENTS:
             return
         years, repair = horizon_h / YEAR_H, self.description.repair
@@ -358,10 +358,10 @@ class MarkovModel:
         key = min(times_h, key=lambda key: times_h[key])
         most = f"than can be counted, {MOST_EVENTS:.2g}"
         if years > MANY_YEARS:
-            says = f": {years:g} years span more failures, rebuilds or repairs {most}"
-            raise make_error(ReliabilityError, "out-of-range", says, path="time", value=horizon_h)
-        says = f": {times_h[key]:.3g} h are so short that {years:g} years span more of them {most}"
-        raise make_error(ReliabilityError, "out-of-range", says, path=key, value=times_h[key])
+            message = f": {years:g} years span more failures, rebuilds or repairs {most}"
+            raise make_error(ReliabilityError, "out-of-range", message, path="time", value=horizon_h)
+        message = f": {times_h[key]:.3g} h are so short that {years:g} years span more of them {most}"
+        raise make_error(ReliabilityError, "out-of-range", message, path=key, value=times_h[key])
 
     def __repr__(self) -> str:
         return f"<MarkovModel of {len(self.chain.states)} states, MTTF {self.mttf_years:.4g} years>"

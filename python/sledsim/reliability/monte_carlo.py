@@ -1,4 +1,4 @@
-"""Monte Carlo lifetimes of enclosures, for what chains cannot say, with confidence intervals."""
+"""Monte Carlo estimates of enclosure lifetimes, for effects that Markov chains cannot represent."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -24,23 +24,23 @@ if TYPE_CHECKING:
 __all__ = ["Estimate", "Method", "MonteCarlo", "MonteCarloLoss", "simulate"]
 
 Method = Literal["auto", "plain", "biased"]
-#: Called several times a second with the lifetimes of a simulation so far, and their number at most.
+#: Called several times a second with the number of lifetimes simulated so far and its maximum.
 LifetimesCallback = Callable[[int, int], object]
 
-#: Default numbers of lifetimes: plain ones, and forced ones, which cost more and are more precise.
+#: Default numbers of lifetimes by method, plain and biased: a biased lifetime costs more and is more precise.
 LIFETIMES, FORCED_LIFETIMES = 200_000, 20_000
-#: Fewest lifetimes of a simulation.
+#: Minimum number of lifetimes of a simulation.
 LEAST_LIFETIMES = 1_000
-#: Lifetimes at most where a precision is requested and their number is not given.
+#: Default maximum number of lifetimes if a precision is given.
 MOST_LIFETIMES = 100_000_000
 #: The finest precision.
 LEAST_PRECISION = 1e-6
-#: Losses that plain sampling needs: their number is then known to a fifth, with 95 % confidence.
+#: Losses that plain sampling needs: the relative half-width of the 95 % interval of their number is then about 20 %.
 ENOUGH_LOSSES = 100
 
 
 class Estimate(TypedDict):
-    """A quantity with its confidence interval; ``estimate`` is ``None`` where nothing was seen of it."""
+    """A quantity with its confidence interval; ``estimate`` is ``None`` if no event was observed."""
 
     estimate: float | None
     low: float
@@ -48,7 +48,7 @@ class Estimate(TypedDict):
 
 
 class MonteCarloLoss(TypedDict):
-    """Probability of a loss within some years, with what it rests on."""
+    """Probability of loss within a number of years, with its sample size and method."""
 
     years: float
     estimate: float | None
@@ -67,24 +67,24 @@ class MonteCarlo(Shown):
     description
         The enclosure.
     loss
-        For each time, in ``years``: the probability of loss as ``estimate``, ``low`` and ``high``, the losses
-        ``observed`` in how many ``lifetimes``, and the ``method``. Where nothing was seen, ``estimate`` is ``None`` and
-        ``high`` an upper bound.
+        For each time, in ``years``: the probability of loss as ``estimate``, ``low`` and ``high``, the numbers of
+        ``observed`` losses and of ``lifetimes``, and the ``method``. If no loss was observed, ``estimate`` is ``None``
+        and ``high`` an upper bound.
     repairs
-        For each time, the mean number of repairs until then or until the loss; ``None`` where failures were forced.
-        Where repairs are made but none was seen, ``estimate`` is ``None`` and ``high`` an upper bound.
+        For each time, the mean number of repairs by then or until the loss; ``None`` for biased sampling. If there is a
+        repair strategy but no repair was observed, ``estimate`` is ``None`` and ``high`` an upper bound.
     replaced
-        The same for devices that repairs put in.
+        The same for devices replaced by repairs.
     mttf_h
-        Mean time to loss of data in hours, where lifetimes were followed to it.
+        Mean time to loss of data in hours; ``None`` if lifetimes were not simulated until the loss.
     lifetimes
-        How many were simulated in all.
+        Total number of simulated lifetimes.
     confidence
-        Of the intervals.
+        Confidence level of the intervals.
     seed
-        Chose the random numbers.
+        Seed of the random numbers.
     complete
-        True if everything requested was simulated; false after an interruption.
+        True if all requested lifetimes were simulated; false after an interruption.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class MonteCarlo(Shown):
         self.complete = complete
 
     def tables(self) -> list[Table]:
-        """Return survival, loss, repairs and MTTF with their intervals as a table."""
+        """Return a table of survival, loss, repairs and MTTF with their intervals."""
         level = f"{100 * self.confidence:g} %"
         title = None if self.complete else "INCOMPLETE: interrupted"
         rows: list[list[str]] = []
@@ -143,7 +143,7 @@ class MonteCarlo(Shown):
         }
 
     def plot(self) -> "altair.TopLevelMixin":
-        """Draw the probabilities of loss with their intervals along time, on a logarithmic axis."""
+        """Draw the probabilities of loss with their intervals over time, on a logarithmic axis."""
         from sledsim.reliability.loss_chart import loss_intervals
 
         return loss_intervals(self)
@@ -168,17 +168,15 @@ def simulate(
 ) -> MonteCarlo:
     """Simulate lifetimes of an enclosure, from failure to failure.
 
-    The states and their rates are those of the chains, see :class:`~sledsim.reliability.MarkovModel`; beyond them,
-    lifetimes and delays may have other distributions, and devices may fail in batches, by their tips, or by latent
-    errors.
+    States and rates are those of :class:`~sledsim.reliability.MarkovModel`. In addition, lifetimes and delays may have
+    other distributions, devices may come from bad batches, tips may fail, and latent errors may occur.
 
-    Rare losses are reached by importance sampling: failures are forced into the times at which they hurt, in a
-    simulation of its own for each time requested, weak devices and bad batches are made more frequent, and every loss
-    counts with its likelihood ratio. Tips are not
-    forced: forcing may miss losses that begin with devices lost by their tips.
+    Rare losses are estimated by importance sampling: for each requested time, a separate simulation biases failures
+    towards losses, makes weak devices and bad batches more frequent, and weights each loss by its likelihood ratio.
+    Failures of tips are not biased: importance sampling may miss losses that begin with devices lost by their tips.
 
-    A seed gives the same result on any number of threads. Interrupting it (Ctrl-C) ends it early with the lifetimes
-    so far.
+    The result depends on the seed, not on the number of threads. An interruption (Ctrl-C) returns the result of the
+    lifetimes so far.
 
     Parameters
     ----------
@@ -189,30 +187,30 @@ def simulate(
     years
         Times by which losses are counted, in years of 8,760 h.
     lifetimes
-        Lifetimes of each simulation, at least 1,000. If not given, 200,000 plain or 20,000 forced ones, and
-        with a ``precision`` at most 100 million; fewer where that would be more than can be simulated
-        (docs/reference/scenario.md).
+        Number of lifetimes of each simulation, at least 1,000. By default, 200,000 plain or 20,000 biased lifetimes, or
+        with a ``precision`` at most 100 million; fewer if that exceeds the limits in docs/reference/scenario.md.
     precision
-        Simulate until half the width of every interval of a loss is so small a part of its estimate.
+        Simulate until the half-width of every interval of a loss, relative to its estimate, is at most this.
     method
-        ``plain`` counts losses as they come, ``biased`` forces them, ``auto`` forces them for the times at which plain
-        sampling saw few, unless devices have tips that fail or the enclosure is too large for that
-        (docs/reference/scenario.md): then losses that were not seen have an upper bound.
+        ``plain`` samples without bias, ``biased`` uses importance sampling, and ``auto`` uses importance sampling for
+        the times at which plain sampling observed too few losses. ``auto`` uses plain sampling alone, with upper bounds
+        for unobserved losses, if devices have tips that fail or the enclosure exceeds the limits in
+        docs/reference/scenario.md.
     confidence
-        Of the intervals, from 0.5 to 0.9999.
+        Confidence level of the intervals, from 0.5 to 0.9999.
     seed
-        Chooses the random numbers, from 0.
+        Seed of the random numbers, from 0.
     threads
-        How many to use; as many as there are cores if not given.
+        Number of threads; by default, the number of cores.
     to_loss
-        True if plain lifetimes are followed to the loss, which gives the MTTF. With repairs that may take very long.
+        True to simulate plain lifetimes until the loss, which gives the MTTF. With repairs this may take very long.
     progress
-        A function called with lifetimes so far and in all, or true for a progress bar on a terminal.
+        A function called with the number of lifetimes so far and its maximum, or true for a progress bar on a terminal.
 
     Raises
     ------
     ReliabilityError
-        Where the description or an argument is wrong: names it.
+        If the description or an argument is invalid.
 
     Examples
     --------
@@ -232,8 +230,8 @@ def simulate(
             ReliabilityError, "unknown-name", path="method", value=method, known=("auto", "plain", "biased")
         )
     if method == "biased" and to_loss:
-        says = "to_loss: biased lifetimes end at the last of the given years; use method plain or auto"
-        raise make_error(ReliabilityError, "conflict", says, path="method")
+        message = "to_loss: biased lifetimes end at the last of the given years; use method plain or auto"
+        raise make_error(ReliabilityError, "conflict", message, path="method")
     seed = require_integer(ReliabilityError, "seed", seed, 0)
     if lifetimes is not None:
         lifetimes = require_integer(ReliabilityError, "lifetimes", lifetimes, LEAST_LIFETIMES)
@@ -250,22 +248,22 @@ def simulate(
             method = "plain"
         usual = (LIFETIMES, FORCED_LIFETIMES) if precision is None else (MOST_LIFETIMES, MOST_LIFETIMES)
         plain, forced = (lifetimes or max(min(number, most), LEAST_LIFETIMES) for number in usual)
-        # Where forcing may follow, plain sampling need not reach the precision.
+        # If biased sampling may follow, plain sampling need not reach the precision.
         if method == "plain":
             runs.plain(horizons_h, lifetimes=plain, precision=precision, to_loss=to_loss)
         elif method == "auto":
-            # Too many to be forced are too many at once.
+            # A number of lifetimes above the limit is passed on, so that the core reports the error at once.
             first = min(plain, LIFETIMES) if plain <= most else plain
             runs.plain(horizons_h, lifetimes=first, precision=None, to_loss=to_loss)
         for horizon_h in horizons_h if method != "plain" else []:
-            if not runs.complete or runs.knows(horizon_h, precision):
+            if not runs.complete or runs.is_precise(horizon_h, precision):
                 continue
             runs.forced(horizon_h, lifetimes=forced, precision=precision)
     return runs.result(years)
 
 
 class _Runs:
-    """Simulations of one enclosure, and what they found for each horizon, in hours."""
+    """Simulations of one enclosure, and their results by horizon (hours)."""
 
     def __init__(self, description: Description, common: Mapping[str, Any], progress: Any) -> None:
         self.description = description
@@ -278,7 +276,7 @@ class _Runs:
         self.found: dict[float, dict[str, Any]] = {}
 
     def reach(self, horizons_h: Sequence[float], *, to_loss: bool) -> tuple[bool, int]:
-        """Return whether losses are forced where plain sampling sees few, and how many lifetimes can be simulated."""
+        """Return true if importance sampling is possible, and the maximum number of lifetimes."""
         experiment = self._experiment(horizons_h, LEAST_LIFETIMES, None, forced=False, to_loss=to_loss)
         try:
             can_be_forced, most = _core.enclosure_reach(self.enclosure, experiment)
@@ -287,7 +285,7 @@ class _Runs:
         return can_be_forced and self.description.device.tips is None, most
 
     def plain(self, horizons_h: Sequence[float], *, lifetimes: int, precision: float | None, to_loss: bool) -> None:
-        """Count losses as they come."""
+        """Simulate lifetimes without bias."""
         outcome = self._run(horizons_h, lifetimes, precision, forced=False, to_loss=to_loss)
         self.mttf_h = _estimate(outcome["mttf_h"])
         for at in outcome["horizons"]:
@@ -295,10 +293,10 @@ class _Runs:
             self.found[at["horizon_h"]] = at | counted
 
     def _repairs(self, at: Mapping[str, Any], lifetimes: int) -> dict[str, Any]:
-        """Return mean numbers of repairs and devices replaced: where repairs are made but were not seen, a bound.
+        """Return the mean numbers of repairs and replaced devices, or upper bounds if no repair was observed.
 
-        Rare repairs come as a Poisson process, so that none in n lifetimes has the probability exp(-n mean). The bound
-        is the mean at which that is 1 - confidence. No repair replaces more devices than parity and spares.
+        Rare repairs are a Poisson process: the probability of none in n lifetimes is exp(-n mean). The bound is the
+        mean at which this probability is 1 - confidence. A repair replaces at most parity + spares devices.
         """
         found = {key: at[key] for key in ("visits", "replaced")}
         if self.description.repair.strategy == "none" or found["visits"] is None or found["visits"]["value"] > 0:
@@ -309,7 +307,7 @@ class _Runs:
         return {key: {"value": None, "low": 0.0, "high": high} for key, high in most.items()}
 
     def forced(self, horizon_h: float, *, lifetimes: int, precision: float | None) -> None:
-        """Force losses by one horizon; results of repairs from plain sampling are kept."""
+        """Estimate losses by one horizon by importance sampling; results of repairs from plain sampling are kept."""
         outcome = self._run([horizon_h], lifetimes, precision, forced=True, to_loss=False)
         known = self.found.get(horizon_h)
         if known is None:
@@ -319,8 +317,8 @@ class _Runs:
         at = {key: outcome["horizons"][0][key] for key in ("horizon_h", "observed", "loss")}
         self.found[horizon_h] = known | at | {"method": "biased", "lifetimes": outcome["lifetimes"]}
 
-    def knows(self, horizon_h: float, precision: float | None) -> bool:
-        """Return true if enough is known of losses by a horizon."""
+    def is_precise(self, horizon_h: float, precision: float | None) -> bool:
+        """Return true if enough losses by a horizon were observed for the precision."""
         at = self.found.get(horizon_h)
         if at is None or at["observed"] < ENOUGH_LOSSES:
             return False
@@ -328,7 +326,7 @@ class _Runs:
         return precision is None or 0.5 * (loss["high"] - loss["low"]) <= precision * loss["value"]
 
     def result(self, years: Sequence[float]) -> MonteCarlo:
-        """Gather what was found, in this order."""
+        """Return the results of these times, in their order."""
         found = [self.found[time * YEAR_H] | {"years": time} for time in years if time * YEAR_H in self.found]
         return MonteCarlo(
             self.description,
@@ -345,7 +343,7 @@ class _Runs:
     def _experiment(
         self, horizons_h: Sequence[float], lifetimes: int, precision: float | None, *, forced: bool, to_loss: bool
     ) -> dict[str, Any]:
-        """Return an experiment as the core takes it."""
+        """Return the arguments of a simulation in the format of the core."""
         return {
             **self.common,
             "horizons_h": list(horizons_h),
@@ -371,7 +369,7 @@ class _Runs:
 
 
 def _to_core(description: Description) -> dict[str, Any]:
-    """Return a description as the core takes it, times in hours."""
+    """Return a description in the format of the core, with times in hours."""
     enclosure, device, rebuild = description.enclosure, description.device, description.rebuild
     lifetime = device.lifetime.model_dump(exclude_none=True) if device.lifetime else {"kind": "exponential"}
     life: dict[str, Any] = {"mttf_h": device.mttf.h, "lifetime": lifetime}
@@ -407,7 +405,7 @@ def _repair_to_core(description: Description) -> dict[str, Any]:
 
 
 def _horizons_h(years: Sequence[float]) -> list[float]:
-    """Return the times in rising order, in hours."""
+    """Return the unique times in hours, in increasing order."""
     return sorted({time * YEAR_H for time in years})
 
 
@@ -429,13 +427,13 @@ def _loss(at: Mapping[str, Any]) -> MonteCarloLoss:
 
 
 def _survival_cells(loss: MonteCarloLoss) -> list[str]:
-    """Write the probability to survive and its interval; a bound where no loss was seen."""
+    """Return cells of the probability of survival and its interval, or of a bound if no loss was observed."""
     low, high = survival_text(loss["high"]), survival_text(loss["low"])
     return [f"> {low}", low, ""] if loss["estimate"] is None else [survival_text(loss["estimate"]), low, high]
 
 
 def _cells(found: Mapping[str, Any], scale: float = 1.0) -> list[str]:
-    """Write an estimate and its interval; a bound where nothing was seen."""
+    """Return cells of an estimate and its interval, or of a bound if no event was observed."""
     if found["estimate"] is None:
         return [f"< {number(found['high'] * scale, 3)}", "", number(found["high"] * scale, 3)]
     return [number(found[key] * scale, 3) for key in ("estimate", "low", "high")]

@@ -1,4 +1,4 @@
-"""Descriptions of enclosures from files, texts, dictionaries, with values replaced."""
+"""Descriptions of enclosures read from files, texts and dictionaries, with overrides."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,7 +28,7 @@ def load(source: DescriptionLike, *, overrides: Sets = ()) -> Description:
     Raises
     ------
     ReliabilityError
-        Where the description is wrong: all that is, with file, line, key, value and what is allowed.
+        If the description is invalid. The error lists all faults, with file, line, key, value and allowed values.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def load(source: DescriptionLike, *, overrides: Sets = ()) -> Description:
 
 
 def name_of(source: DescriptionLike) -> str | None:
-    """Return what a heading calls a description, where it has a name: its file without folder and ending."""
+    """Return the name of a description for headings: its file name without suffix; ``None`` if it is not a file."""
     if isinstance(source, Path):
         return source.stem
     named = isinstance(source, str) and source != "-" and "\n" not in source and not source.lstrip().startswith("{")

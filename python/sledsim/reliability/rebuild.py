@@ -1,4 +1,4 @@
-"""The time of a rebuild: given, or computed from the device."""
+"""The mean rebuild time: given, or computed from the device."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -17,9 +17,9 @@ LEAST_LEFT = 0.01
 def mean_rebuild_h(description: DescriptionLike) -> float:
     """Return the mean time to rebuild a whole device onto one spare, in hours.
 
-    From the device it is its capacity over what rebuilding gets of its streaming bandwidth:
-    ``rebuild.bandwidth_share``, or the share of time in which the device does not serve the requests of the scenario
-    ``rebuild.load``. The scenario is simulated on ``device.name`` for that, whatever device it names itself.
+    Without ``rebuild.time`` it is the capacity of the device divided by its streaming bandwidth and by the share of the
+    bandwidth for the rebuild: ``rebuild.bandwidth_share``, or the share of time in which the device does not serve the
+    requests of the scenario ``rebuild.load``. The scenario is simulated on ``device.name`` in place of its own device.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def mean_rebuild_h(description: DescriptionLike) -> float:
     Raises
     ------
     ReliabilityError
-        Where the device or the scenario does not tell.
+        If the device or the scenario is invalid, or leaves no bandwidth for the rebuild.
 
     Examples
     --------
@@ -52,23 +52,23 @@ def mean_rebuild_h(description: DescriptionLike) -> float:
     try:
         changed_ns = path.stat().st_mtime_ns
     except OSError as error:
-        says = f"rebuild.load: {error.strerror}"
+        message = f"rebuild.load: {error.strerror}"
         raise make_error(
-            ReliabilityError, "unreadable", says, path="rebuild.load", value=str(path), file=path
+            ReliabilityError, "unreadable", message, path="rebuild.load", value=str(path), file=path
         ) from None
     left = _share_left(str(path), changed_ns, name)
     if left < LEAST_LEFT:
-        says = (
-            f"rebuild.load: {path} keeps {name} busy {100 * (1 - left):.1f} % of the time, which leaves nothing to "
-            "rebuild with; take a lighter load or give rebuild.time"
+        message = (
+            f"rebuild.load: {path} keeps {name} busy {100 * (1 - left):.1f} % of the time, which leaves too little "
+            "bandwidth for a rebuild; use a lighter load or give rebuild.time"
         )
-        raise make_error(ReliabilityError, "conflict", says, path="rebuild.load", value=str(path))
+        raise make_error(ReliabilityError, "conflict", message, path="rebuild.load", value=str(path))
     return _copying_h(name) / left
 
 
 @lru_cache(maxsize=64)
 def _copying_h(name: str) -> float:
-    """Return the time to stream a whole device, h."""
+    """Return the time to stream the whole device, in hours."""
     from sledsim.devices.disk import DiskDrive
     from sledsim.devices.entries import device_of
     from sledsim.devices.mems import MemsStorage
@@ -78,14 +78,17 @@ def _copying_h(name: str) -> float:
     except SledsimError as error:
         raise convert_error(ReliabilityError, error) from None
     if not isinstance(device, DiskDrive | MemsStorage):
-        says = f"device.name: {name} is {device.KIND}, which has no bandwidth; give rebuild.time"
-        raise make_error(ReliabilityError, "unsupported", says, path="device.name", value=name)
+        message = f"device.name: {name} is {device.KIND}, which has no bandwidth; give rebuild.time"
+        raise make_error(ReliabilityError, "unsupported", message, path="device.name", value=name)
     return device.capacity_bytes / (device.streaming_bandwidth_mb_s * 1e6) / 3600
 
 
 @lru_cache(maxsize=64)
 def _share_left(path: str, changed_ns: int, name: str) -> float:
-    """Return the share of time in which a device does not serve a scenario's requests; ``changed_ns`` is its file's."""
+    """Return the share of time in which a device does not serve the requests of a scenario.
+
+    ``changed_ns`` is the modification time of the scenario file, a part of the cache key.
+    """
     from sledsim import run
 
     try:

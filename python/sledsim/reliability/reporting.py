@@ -1,4 +1,4 @@
-"""Reports on an enclosure: from its Markov chain if that suffices, else from simulated lifetimes."""
+"""Reports on an enclosure: from its Markov chain if possible, else from simulated lifetimes."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SimulatedReport", "report"]
 
-#: Failures that an enclosure survives at most for its lifetimes to be followed to the loss: more take long to simulate.
+#: Lifetimes are simulated until the loss only for enclosures that survive at most this many failures.
 FOLLOWED_FAILURES = 32
 
 
@@ -33,11 +33,11 @@ class SimulatedReport(Shown):
     Parameters
     ----------
     simulated
-        What was found.
+        The simulated lifetimes.
     chain
-        What the chains say; ``None`` where they cannot.
+        The report from the Markov chain; ``None`` if a chain cannot represent the enclosure.
     name
-        What headings call the enclosure.
+        The name of the enclosure in headings.
     """
 
     def __init__(self, simulated: MonteCarlo, chain: ReliabilityReport | None = None, name: str | None = None) -> None:
@@ -53,7 +53,7 @@ class SimulatedReport(Shown):
 
     @property
     def mttf_years(self) -> float | None:
-        """Mean time to loss of data in years, by the chains where they can say it; ``None`` if unknown."""
+        """Mean time to loss of data in years, from the chain if there is one; ``None`` if unknown."""
         if self.chain:
             return self.chain.mttf_years
         found = self.simulated.mttf_h
@@ -61,15 +61,15 @@ class SimulatedReport(Shown):
 
     @property
     def design(self) -> "PricedDesign | None":
-        """The costs from the chain, if the prices are known."""
+        """The costs from the chain; ``None`` without a chain or prices."""
         return self.chain.design if self.chain else None
 
     @property
     def rows(self) -> list[dict[str, Any]]:
         """For each time: ``years``, ``loss``, mean numbers of ``repairs`` and of devices ``replaced``.
 
-        They are the chains' where these can say them. ``None`` stands for what was not seen; ``bound`` is above the
-        loss then.
+        They come from the chain if there is one. A figure is ``None`` if no event was observed; ``bound`` is then the
+        upper bound of the probability of loss.
         """
         if self.chain:
             return list(self.chain.rows)
@@ -86,14 +86,14 @@ class SimulatedReport(Shown):
         ]
 
     def curve(self, name: str, years: float) -> Curve:
-        """Follow the probability of loss along time: the chains', or else from one simulated time to the next.
+        """Compute the probability of loss over time: from the chain, or else at the simulated times.
 
         Parameters
         ----------
         name
-            What the curve is called.
+            Name of the curve.
         years
-            Its length, where the chains say it.
+            Length of the curve; has no effect without a chain.
         """
         if self.chain:
             return self.chain.curve(name, years)
@@ -102,18 +102,18 @@ class SimulatedReport(Shown):
         return Curve(name, [at for at, _ in points], [loss for _, loss in points])
 
     def tables(self) -> list[Table]:
-        """Return what the chains say, or what the enclosure is, and what was simulated."""
+        """Return the tables of the chain, or else one of the enclosure, and those of the simulation."""
         about = self.chain.tables() if self.chain else [enclosure_table(self.description, self.name, None)]
         return [*about, *self.simulated.tables()]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values."""
+        """Return the report as plain values."""
         simulated = {key: value for key, value in self.simulated.to_dict().items() if key != "description"}
         chain = self.chain.to_dict() if self.chain else {"name": self.name, "description": self.description.to_dict()}
         return {**chain, "beyond_chains": needs_simulation(self.description), "simulated": simulated}
 
     def plot(self) -> "altair.TopLevelMixin":
-        """Draw the simulated probabilities of loss with their intervals, and what the chain says where it can."""
+        """Draw the simulated probabilities of loss with their intervals, and the curve of the chain if there is one."""
         from sledsim.reliability.loss_chart import loss_intervals
 
         end = max((row["years"] for row in self.rows), default=0.0)
@@ -135,17 +135,17 @@ def report(
     seed: int = 1,
     progress: LifetimesCallback | bool | None = None,
 ) -> ReliabilityReport | SimulatedReport:
-    """Report on an enclosure from its Markov chain, and from simulated lifetimes if a chain does not suffice.
+    """Report on an enclosure from its Markov chain, or from simulated lifetimes if a chain cannot represent it.
 
     Parameters
     ----------
-    source, years, set, name
+    source, years, overrides, name
         As for :func:`sledsim.reliability.analyse`.
     simulated
-        True to simulate where a chain is enough, too.
+        True to simulate in any case, in addition to the chain if there is one.
     lifetimes, precision, seed, progress
-        As for :func:`sledsim.reliability.simulate`. Without repairs and there are at most 32 spares and parity
-        devices, lifetimes are followed to the loss, which gives the MTTF.
+        As for :func:`sledsim.reliability.simulate`. Without repairs and with at most 32 spares and parity devices,
+        lifetimes are simulated until the loss, which gives the MTTF.
 
     Examples
     --------
@@ -179,6 +179,6 @@ def report(
 
 
 def _ends_soon(description: "Description") -> bool:
-    """Return true if few failures lose data, as there are no repairs."""
+    """Return true if a few failures end every lifetime: no repairs, and few spares and parity devices."""
     enclosure = description.enclosure
     return description.repair.strategy == "none" and enclosure.spares + enclosure.parity <= FOLLOWED_FAILURES

@@ -6,12 +6,12 @@ __all__ = ["Shown"]
 
 
 class Shown(AnyShown):
-    """Figures of one or several enclosures, ready to be printed, drawn and written.
+    """A result for one or several enclosures that can be printed, drawn and saved.
 
     Attributes
     ----------
     complete : bool
-        True if everything requested is there; false where a simulation was interrupted.
+        True if the result has everything that was requested; false after an interrupted simulation.
     """
 
     complete: bool = True

@@ -1,12 +1,11 @@
-"""Solutions of a chain: mean time to loss, probabilities at a time, counts, long-run shares of time.
+"""Solutions of Markov chains: mean time to loss, transient probabilities and counts, steady state.
 
-Every step adds, multiplies or divides numbers that are zero or above, and subtracts nothing that could cancel. So a
-probability of 1e-15 or 1e-200 has as many correct digits as one of 0.5, and rates may be as far apart as minutes and
-centuries.
+Every step adds, multiplies or divides non-negative numbers without cancellation. A probability of 1e-15 or 1e-200
+therefore has as many correct digits as one of 0.5, and rates may range from minutes to centuries.
 
-- Mean times: states are eliminated one by one, as Grassmann, Taksar and Heyman (1985) do, so that pivots are sums.
-- Probabilities at a time: the exponential of the generator over a short step as uniformisation's sum of non-negative
-  terms, then squared until the step is long enough (after Xue and Ye 2013); each row is brought back to the sum 1.
+- Mean times: state elimination by Grassmann, Taksar and Heyman (1985), whose pivots are sums.
+- Transient probabilities: the exponential of the generator over a short step by uniformisation, a sum of non-negative
+  terms, then repeated squaring (after Xue and Ye 2013) with rows normalised to the sum 1.
 """
 
 import math
@@ -25,11 +24,11 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_EVENTS", "Transient", "mean_time_to_loss_h", "stationary", "times_in_states_h"]
 
-#: Terms of uniformisation's sum past those that first reach loss. The step makes fewer than one event likely, so
-#: those left out are below 1/30! ≈ 4e-33 of what is kept.
+#: Terms of the uniformisation series beyond the first that reaches loss. A step has at most one expected event, so the
+#: truncation error is below 1/30! ≈ 4e-33 of the sum.
 TERMS = 30
 
-#: Most steps within a horizon: more cannot be counted exactly in a double.
+#: Maximum expected number of events within a horizon: a double counts no more steps exactly.
 MOST_EVENTS = 2.0**53
 
 
@@ -44,7 +43,7 @@ def times_in_states_h(chain: Chain) -> "NDArray[np.float64]":
     Raises
     ------
     ReliabilityError
-        Where loss is so rare that the time is beyond the largest number, 1.8e308.
+        If loss is so rare that the time exceeds the largest double, 1.8e308.
     """
     require_kind(ReliabilityError, "chain", chain, Chain, "a chain")
     rates, loss = chain.rates_per_h.copy(), chain.loss_per_h.copy()
@@ -53,21 +52,21 @@ def times_in_states_h(chain: Chain) -> "NDArray[np.float64]":
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         for j in range(count - 1, -1, -1):
             exits[j] = rates[j, :j].sum() + loss[j]
-            # Who enters j goes on to where j leads.
-            entering = rates[:j, j] / exits[j]
-            rates[:j, :j] += np.outer(entering, rates[j, :j])
-            loss[:j] += entering * loss[j]
+            # Eliminate state j: redistribute the rates into j over the targets of j.
+            weights = rates[:j, j] / exits[j]
+            rates[:j, :j] += np.outer(weights, rates[j, :j])
+            loss[:j] += weights * loss[j]
         times = np.empty(count)
         times[0] = 1 / exits[0]
         for j in range(1, count):
             times[j] = times[:j] @ rates[:j, j] / exits[j]
         total = times.sum()
     if not math.isfinite(total):
-        says = "the mean time to loss of data is beyond 1.8e308 h: take less parity or slower rebuilds"
+        message = "the mean time to loss of data is beyond 1.8e308 h: take less parity or slower rebuilds"
         raise make_error(
             ReliabilityError,
             "out-of-range",
-            says,
+            message,
         )
     return times
 
@@ -84,7 +83,7 @@ def mean_time_to_loss_h(chain: Chain) -> float:
 
 
 def stationary(chain: Chain) -> "NDArray[np.float64]":
-    """Return the share of time in each state in the long run, where a new start follows at once on every loss.
+    """Return the steady-state share of time in each state, if the chain restarts at once after each loss.
 
     Parameters
     ----------
@@ -96,14 +95,14 @@ def stationary(chain: Chain) -> "NDArray[np.float64]":
 
 
 class Transient:
-    """The transient of a chain up to a horizon: probabilities of its states, and mean counts.
+    """Transient solution of a chain up to a horizon: state probabilities and mean counts.
 
     Parameters
     ----------
     chain
         The chain.
     horizon_h
-        Longest time that may be requested, in hours, finite.
+        The longest time of the solution, in hours.
     """
 
     def __init__(self, chain: Chain, horizon_h: float) -> None:
@@ -124,7 +123,7 @@ class Transient:
         self._steps, self._counted = self._tables()
 
     def probabilities(self, times_h: "NDArray[np.float64]") -> "tuple[NDArray[np.float64], NDArray[np.float64]]":
-        """Return the probability of each state, loss last, and the mean counts, by time (row).
+        """Return the probabilities of the states, with loss last, and the mean counts, with a row for each time.
 
         Parameters
         ----------
@@ -133,11 +132,11 @@ class Transient:
         """
         for time_h in times_h:
             if not 0 <= time_h <= self.horizon_h:
-                says = f"time {time_h} h: expected a number of hours from 0 to {self.horizon_h}"
+                message = f"time {time_h} h: expected a number of hours from 0 to {self.horizon_h}"
                 raise make_error(
                     ReliabilityError,
                     "out-of-range",
-                    says,
+                    message,
                     path="time",
                     value=time_h,
                     allowed={"least": 0, "most": self.horizon_h, "unit": "h"},
@@ -152,42 +151,47 @@ class Transient:
             taken = (whole >> bit & 1).astype(bool)
             counts[taken] += states[taken] @ counted
             states[taken] = _stochastic(states[taken] @ step)
-        here, later = self._weights(np.maximum(times_h - whole * self._step_h, 0.0))
-        counts += _series(self._jump.T, states.T, later).T @ self._counts_per_h
-        return _stochastic(_series(self._jump.T, states.T, here).T), counts
+        poisson, durations_h = self._weights(np.maximum(times_h - whole * self._step_h, 0.0))
+        counts += _series(self._jump.T, states.T, durations_h).T @ self._counts_per_h
+        return _stochastic(_series(self._jump.T, states.T, poisson).T), counts
 
     def _tables(self) -> "tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]":
-        """Return the transition matrices, and mean counts by state at their start, of steps that double."""
+        """Return the transition matrices of steps of doubling length, and the mean counts by initial state."""
         events = float(self._rate_per_h) * self.horizon_h
         if events > MOST_EVENTS:
-            says = f": {self.horizon_h:g} h span {events:.2g} of the chain's fastest events; at most {MOST_EVENTS:.2g}"
-            raise make_error(ReliabilityError, "out-of-range", says, path="horizon_h", value=self.horizon_h)
+            message = (
+                f": {self.horizon_h:g} h span {events:.2g} of the chain's fastest events; at most {MOST_EVENTS:.2g}"
+            )
+            raise make_error(ReliabilityError, "out-of-range", message, path="horizon_h", value=self.horizon_h)
         doublings = max(0, math.ceil(math.log2(events))) if events > 0 else 0
         self._step_h = self.horizon_h / 2.0**doublings
-        here, later = self._weights(np.array([self._step_h]))
-        step = _polynomial(self._jump, here)
-        steps, counted = [_stochastic(step)], [_series(self._jump, self._counts_per_h, later)]
+        poisson, durations_h = self._weights(np.array([self._step_h]))
+        step = _polynomial(self._jump, poisson)
+        steps, counted = [_stochastic(step)], [_series(self._jump, self._counts_per_h, durations_h)]
         for _ in range(doublings):
             steps.append(_stochastic(steps[-1] @ steps[-1]))
             counted.append(counted[-1] + steps[-2] @ counted[-1])
         return steps, counted
 
     def _weights(self, steps_h: "NDArray[np.float64]") -> "tuple[NDArray[np.float64], NDArray[np.float64]]":
-        """Return, by number of events (row) and step, its Poisson probability, and the mean time with so many, in h."""
+        """Return the Poisson probabilities of k events within each step, and the mean times (h) after exactly k events.
+
+        Rows are k, columns are steps.
+        """
         means = self._rate_per_h * steps_h
-        # The sums of tails need more terms than are used of them.
+        # The sums of tails need more terms than the series.
         weights = [np.exp(-means)]
         for k in range(1, self._terms + TERMS):
             weights.append(weights[-1] * means / k)
-        here = np.array(weights)
-        tails = np.cumsum(here[::-1], axis=0)[::-1]
-        return here[: self._terms], tails[1 : self._terms + 1] / self._rate_per_h
+        poisson = np.array(weights)
+        tails = np.cumsum(poisson[::-1], axis=0)[::-1]
+        return poisson[: self._terms], tails[1 : self._terms + 1] / self._rate_per_h
 
 
 def _polynomial(matrix: "NDArray[np.float64]", weights: "NDArray[np.float64]") -> "NDArray[np.float64]":
-    """Return the sum of weights[k] matrix^k with some 2 √n products for n terms (Paterson and Stockmeyer, 1973).
+    """Return the sum of weights[k] matrix^k with about 2 √n products for n terms (Paterson and Stockmeyer, 1973).
 
-    Nothing is subtracted, so that what is tiny keeps its digits; the smallest terms come first.
+    There are no subtractions, and the smallest terms are added first, so that small elements stay exact.
     """
     size = math.ceil(math.sqrt(len(weights)))
     powers = [np.eye(len(matrix)), matrix]
@@ -216,5 +220,5 @@ def _series(
 
 
 def _stochastic(rows: "NDArray[np.float64]") -> "NDArray[np.float64]":
-    """Bring each row back to the sum 1, which rounding moves it from."""
+    """Normalise each row to the sum 1, which removes rounding errors."""
     return np.asarray(rows / rows.sum(axis=-1, keepdims=True))

@@ -1,4 +1,4 @@
-"""Tables of a description: what they have in common."""
+"""Base class and value types of the tables of a description."""
 
 from typing import Annotated, ClassVar
 
@@ -9,7 +9,7 @@ from sledsim.scenario import tables
 
 __all__ = ["MAX_DEVICES", "Count", "CountFromOne", "ReliabilityError", "Share", "Switch", "Table"]
 
-#: Most devices of each kind in an enclosure: far more than anybody builds, and few enough to count exactly.
+#: Maximum number of devices of each kind in an enclosure; all computations with it stay exact.
 MAX_DEVICES = 100_000
 
 Count = Annotated[int, Field(strict=True, ge=0, le=MAX_DEVICES)]
@@ -19,7 +19,7 @@ Switch = Annotated[bool, Field(strict=True)]
 
 
 class ReliabilityError(SledsimError):
-    """A description of an enclosure is wrong, or asks for what the model cannot say."""
+    """The error for an invalid description of an enclosure, or one that a model does not support."""
 
 
 class Table(tables.Table):

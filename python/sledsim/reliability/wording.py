@@ -1,4 +1,4 @@
-"""How headings and tables say what an enclosure is, and how probabilities are written."""
+"""Texts of enclosures and probabilities for headings and tables."""
 
 import re
 
@@ -22,7 +22,7 @@ __all__ = [
     "years_text",
 ]
 
-#: Probabilities of loss below this would leave survival at 1.0000.
+#: Survival is written as ``1 − loss`` below this probability of loss, as it would round to 1.0000.
 TINY = 1e-4
 
 
@@ -40,7 +40,7 @@ def devices_said(description: Description) -> str:
 
 
 def money(amount: float) -> str:
-    """Write an amount of money: whole from a thousand on, with cents below."""
+    """Write an amount of money: without decimals from a thousand on, with two below."""
     return f"{amount:,.0f}" if amount >= 1000 else f"{amount:,.2f}"
 
 
@@ -53,21 +53,21 @@ def needed_said(description: Description) -> str:
 
 
 def duration_said(time: Duration) -> str:
-    """Write a length of time as it was given, with a comma before thousands: ``200,000 h``."""
+    """Write a duration in its own unit, with commas between thousands: ``200,000 h``."""
     return re.sub(r"(?<![\d.,])\d{5,}", lambda digits: f"{int(digits[0]):,}", str(time))
 
 
 def enclosure_table(description: Description, name: str | None, mttf: str | None) -> Table:
-    """Return what an enclosure is as a table.
+    """Return a table of the enclosure's parameters.
 
     Parameters
     ----------
     description
         The enclosure.
     name
-        What the heading calls it.
+        The name in the heading.
     mttf
-        Its mean time to loss of data, as text, where that is known.
+        Its mean time to loss of data, as text; ``None`` if unknown.
     """
     rows = [
         ["devices", devices_said(description)],
@@ -81,7 +81,7 @@ def enclosure_table(description: Description, name: str | None, mttf: str | None
 
 
 def _life_rows(device: EnclosureDevice) -> list[list[str]]:
-    """Return table rows of the failures of a device that have no constant rate."""
+    """Return table rows of the lifetime distribution and failure modes of a device, without its MTTF."""
     rows = []
     if device.lifetime and device.lifetime.kind != "exponential":
         life = device.lifetime
@@ -101,18 +101,18 @@ def _life_rows(device: EnclosureDevice) -> list[list[str]]:
 
 
 def rebuild_said(description: Description) -> str:
-    """Return how long a rebuild takes, and why."""
+    """Return the mean rebuild time in words, with its source if it is computed."""
     rebuild = description.rebuild
     if rebuild.time is not None:
         return duration_said(rebuild.time)
     found, of = hours_said(mean_rebuild_h(description)), label_of(description.device.name or "")
     if rebuild.bandwidth_share is not None:
         return f"{found}, at {100 * rebuild.bandwidth_share:g} % of the bandwidth of {of}"
-    return f"{found}, at what {label_of(rebuild.load or '')} leaves of the bandwidth of {of}"
+    return f"{found}, at the bandwidth of {of} left by {label_of(rebuild.load or '')}"
 
 
 def hours_said(hours: float) -> str:
-    """Write a number of hours in the unit that suits it: ``14.8 min``."""
+    """Write a number of hours in a suitable unit: ``14.8 min``."""
     for unit, size in (("years", YEAR_H), ("days", 24.0), ("h", 1.0), ("min", 1 / 60)):
         if hours >= size:
             return f"{hours / size:.3g} {unit}"
@@ -132,19 +132,19 @@ def repair_said(description: Description) -> str:
 
 
 def said_of(description: Description) -> str:
-    """Return one line on an enclosure and its maintenance."""
+    """Return a one-line summary of an enclosure and its maintenance."""
     repair = repair_said(description)
     return f"{devices_said(description)}; {'no repair' if repair == 'none' else 'repair ' + repair}"
 
 
 def survival_text(loss: float, survival: float | None = None) -> str:
-    """Write a probability to survive so that something is left of it where loss is rare.
+    """Write a probability of survival, as ``1 − loss`` if loss is rare.
 
     Parameters
     ----------
     loss
         The probability of loss, from 0 to 1.
     survival
-        The probability to survive, where it is known by itself, so that little of it is not rounded to nothing.
+        The probability of survival, if computed directly; otherwise 1 - loss, which is inexact for small values.
     """
     return f"1 − {number(loss, 3)}" if 0 < loss < TINY else number(1 - loss if survival is None else survival)

@@ -114,7 +114,7 @@ def no_text(given: str) -> str | None:
         half = given[error.start]
         if BYTES_FROM <= half <= BYTES_TO:
             return f"byte {ord(half) - 0xDC00:#04x} is not UTF-8 text"
-        return f"{half!r} is half of a character, which no UTF-8 text holds"
+        return f"{half!r} is an unpaired surrogate, which UTF-8 cannot encode"
     return None
 
 

@@ -1,4 +1,4 @@
-"""A connection to a database that lies on a simulated system."""
+"""Connections to databases stored on a simulated system."""
 
 import os
 from collections.abc import Iterator
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Connection", "connect"]
 
-#: Largest cache that SQLite takes, KiB.
+#: Largest cache that SQLite accepts, KiB.
 MOST_CACHE_KIB = 2**31 - 1
-#: Doors of connections have names of their own, since SQLite knows them by these.
+#: SQLite identifies virtual file systems by name, so that each connection needs a unique name.
 _numbers: Iterator[int] = count()
 
 
@@ -35,33 +35,34 @@ def connect(
     overrides: Sets = (),
     cache_kib: int | None = None,
 ) -> "Connection":
-    """Open a database as if it lay on a system.
+    """Open a database as if it were stored on a system.
 
-    SQLite runs as it always does, on the file that is given. Each read, write and sync that it asks of the operating
-    system is also served by the simulated system, one after the other, and takes its service time in virtual time; the
-    program does not wait. Processor time is not counted. There is no cache but SQLite's own.
+    SQLite works on the given file. The simulated system also serves each read, write and sync that SQLite requests from
+    the operating system, one after the other. Each takes its service time in virtual time; the program does not wait.
+    Processor time is not counted. The only cache is SQLite's page cache.
 
     Parameters
     ----------
     path
-        The database; it is made if it is not there.
+        The database; created if it does not exist.
     system
-        As for :class:`sledsim.Session`; or a session, so that several connections share a system, or a program of yours
-        lets time pass between statements. What it has handed in itself comes back to it alone.
+        As for :class:`sledsim.Session`; or a session, so that several connections share a system, or the program can
+        advance the time between statements. Requests that the program submits to the session itself complete only in
+        its own calls.
     overrides
-        Values that replace those of the system, where it is none of a session.
+        Values that replace those of the system; not allowed with a session.
     cache_kib
-        SQLite's own cache, KiB; as SQLite has it (2,000) where it is left out.
+        SQLite's page cache, KiB; SQLite's default (2,000) if not given.
 
     Raises
     ------
     ScenarioError
-        Where the system is wrong.
+        If the system is invalid.
     SledsimError
-        Where the package ``apsw`` is missing, settings are given beside a session, the system is smaller than 1 MiB,
-        the file can't be opened, or the cache is of no size that SQLite takes.
+        If the package ``apsw`` is missing, overrides are given with a session, the system is smaller than 1 MiB, the
+        file cannot be opened, or SQLite does not support the cache size.
     TypeError
-        Where ``path`` is none.
+        If ``path`` is not a path.
 
     Examples
     --------
@@ -80,8 +81,8 @@ def connect(
         cache_kib = require_integer(SledsimError, "cache_kib", cache_kib, 1, MOST_CACHE_KIB)
     if isinstance(system, Session):
         if set_list(overrides):
-            says = ": a session has its system already; set its values where it is made"
-            raise make_error(SledsimError, "conflict", says, path="overrides", value=brief(overrides)[0])
+            message = ": not allowed with a session; give the overrides to Session()"
+            raise make_error(SledsimError, "conflict", message, path="overrides", value=brief(overrides)[0])
         session = system
     else:
         session = Session(system, overrides=overrides)
@@ -89,7 +90,7 @@ def connect(
 
 
 class Connection:
-    """A database, the session that serves it, and what each statement took; :func:`connect` opens it.
+    """A database, the session that serves it, and the accesses of each statement; opened by :func:`connect`.
 
     Parameters
     ----------
@@ -98,13 +99,13 @@ class Connection:
     session
         The system.
     cache_kib
-        SQLite's own cache, KiB.
+        SQLite's page cache, KiB.
     """
 
     session: Session
-    """The system: its clock, and what it has done so far."""
+    """The session of the system, with its clock and statistics."""
     sqlite: "apsw.Connection"
-    """SQLite's own connection, with all that APSW offers."""
+    """The APSW connection."""
 
     def __init__(self, path: Path, session: Session, cache_kib: int | None = None) -> None:
         import apsw
@@ -115,24 +116,25 @@ class Connection:
         require_kind(SledsimError, "session", session, Session, "a session")
         self.session = session
         self._charges = Charges(session)
-        #: The first is none: what belongs to it is that of no other.
-        self._statements = [self._charges.begun("")]
-        #: Those that have begun and not ended, by SQLite's number: the last is charged.
-        self._under_way: dict[int, Statement] = {}
-        #: The one that ended last, with its number; and what was charged since, whose it is only the next event tells:
-        #: a statement that was prepared before the schema changed ends, is prepared again, and ends once more.
+        #: The first entry has the accesses outside of any statement.
+        self._statements = [self._charges.new_statement("")]
+        #: Running statements by SQLite's identifier; accesses are charged to the last.
+        self._running: dict[int, Statement] = {}
+        #: The statement that ended last, with its identifier, and the accesses since then. The next event determines
+        #: the statement of these accesses: a statement prepared before a change of the schema ends, is prepared again
+        #: and ends a second time.
         self._ended: tuple[int, Statement | None] = (0, None)
-        self._since = self._charges.statement
-        # It has to live as long as the connection does.
+        self._unassigned = self._charges.statement
+        # The VFS must live as long as the connection.
         self._files = Files(f"sledsim-{next(_numbers)}", self._charges)
         try:
             self.sqlite = apsw.Connection(str(path), vfs=self._files.name)
         except (apsw.CantOpenError, ValueError):
-            # The latter of names that no file can have.
+            # APSW raises ValueError for invalid file names.
             raise make_error(
                 SledsimError, "unreadable", f": cannot be opened: {path}", path="path", value=str(path)
             ) from None
-        # Memory-mapped pages would be read without the file functions.
+        # SQLite would read memory-mapped pages without calling the VFS.
         self.sqlite.execute("pragma mmap_size=0").fetchall()
         if cache_kib is not None:
             self.sqlite.execute(f"pragma cache_size={-cache_kib}").fetchall()
@@ -143,69 +145,69 @@ class Connection:
 
         number = event["id"]
         if event["code"] == apsw.SQLITE_TRACE_STMT:
-            if number in self._under_way:
-                # The work of a trigger counts for the statement that fired it.
+            if number in self._running:
+                # Accesses of a trigger count for the statement that fired it.
                 return
-            self._settle()
-            statement = self._charges.begun(event["sql"])
+            self._assign()
+            statement = self._charges.new_statement(event["sql"])
             self._statements.append(statement)
-            self._under_way[number] = self._charges.statement = statement
+            self._running[number] = self._charges.statement = statement
             return
-        ended = self._under_way.get(number)
+        ended = self._running.get(number)
         if ended is None and self._ended[0] == number:
             ended = self._ended[1]
-            self._settle(ended)
+            self._assign(ended)
         else:
-            self._settle()
-        self._under_way.pop(number, None)
+            self._assign()
+        self._running.pop(number, None)
         self._ended = (number, ended)
-        self._charges.statement = self._since
+        self._charges.statement = self._unassigned
 
-    def _settle(self, again: Statement | None = None) -> None:
-        """Charge what was requested since a statement ended: to it where it ends again, else to what is under way."""
-        payer = again or next(reversed(self._under_way.values()), self._statements[0])
-        payer.add(self._since)
-        self._since = self._charges.begun("")
+    def _assign(self, ended_again: Statement | None = None) -> None:
+        """Charge the unassigned accesses to a statement that ended again, else to the last running statement."""
+        statement = ended_again or next(reversed(self._running.values()), self._statements[0])
+        statement.add(self._unassigned)
+        self._unassigned = self._charges.new_statement("")
 
     def execute(self, sql: str, values: Any = ()) -> "apsw.Cursor":
-        """Run one or several statements; rows come as they are requested.
+        """Run one or several statements; rows are computed as they are fetched.
 
         Parameters
         ----------
         sql
             The statements.
         values
-            What stands for ``?`` or ``:name`` in them.
+            Values of the parameters ``?`` or ``:name``.
 
         Returns
         -------
         apsw.Cursor
-            The rows; ``fetchall()`` asks for all of them.
+            The rows; ``fetchall()`` returns all of them.
 
         Raises
         ------
         SledsimError
-            Where ``sql`` has a character of code 0, or it, or a value as far as it is known by then, has half of a
-            character; or where a request of your own is to arrive later than one of the statement's.
+            If ``sql`` contains a NUL character, ``sql`` or a value contains an unpaired surrogate, or a request that
+            you submitted to the session arrives later than a request of the statement.
         TypeError
-            Where one of them is of no type that SQLite takes.
+            If SQLite does not support the type of a value.
         OverflowError
-            Where a number has more than 64 bits.
+            If an integer has more than 64 bits.
         apsw.Error
-            What SQLite says of the statements, or of how many values there are.
+            If SQLite reports an error, such as a wrong statement or number of values.
         KeyError
-            Where ``values`` has no value for a name.
+            If ``values`` has no value for a name.
         """
         given: object = sql
         if isinstance(given, str) and "\0" in given:
-            says = f"sql: {sql!r} has a character of code 0, at which SQLite takes a statement for ended: leave it out"
-            raise make_error(SledsimError, "misfit", says, path="sql", value=sql)
+            message = f"sql: {sql!r} contains a NUL character, which ends a statement in SQLite: leave it out"
+            raise make_error(SledsimError, "misfit", message, path="sql", value=sql)
         try:
             return self.sqlite.execute(sql, values)
         except UnicodeEncodeError as error:
             path, text = "sql" if error.object == sql else "values", error.object
-            says = f"{path}: {text[error.start]!r} is half of a character, which no UTF-8 text holds"
-            raise make_error(SledsimError, "misfit", says, path=path, value=text) from None
+            message = f"{path}: {text[error.start]!r} is an unpaired surrogate, which UTF-8 cannot encode"
+            raise make_error(SledsimError, "misfit", message, path=path, value=text) from None
 
     @property
     def now_ns(self) -> int:
@@ -214,18 +216,18 @@ class Connection:
 
     @property
     def statements(self) -> Statements:
-        """What each statement took, in the order in which they began; the first is none, it has what belongs to none.
+        """The accesses of each statement, in the order of their starts; the first entry has those outside statements.
 
-        Where the rows of several are requested in turns, accesses count for the one that began last.
+        If the rows of several statements are fetched alternately, accesses count for the one that started last.
         """
-        is_between = self._charges.statement is self._since
-        self._settle()
+        is_between = self._charges.statement is self._unassigned
+        self._assign()
         if is_between:
-            self._charges.statement = self._since
+            self._charges.statement = self._unassigned
         return Statements(self._statements)
 
     def result(self) -> Result:
-        """Return the result of the session so far: the system's times, its use, its energy."""
+        """Return the result of the session so far: response times, utilisation and energy of the system."""
         return self.session.result()
 
     def close(self) -> None:

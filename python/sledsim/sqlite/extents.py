@@ -1,4 +1,4 @@
-"""Placement of files on a system: extents, allocated from the lowest free address."""
+"""Extents: space of files on a system, allocated from the lowest free address."""
 
 from bisect import insort
 from itertools import count
@@ -9,24 +9,24 @@ from sledsim.show.faults import make_error
 
 __all__ = ["EXTENT_BYTES", "Extents"]
 
-#: The unit in which a file grows.
+#: Size of an extent, the unit of allocation.
 EXTENT_BYTES = 1 << 20
 
 
 class Extents:
-    """The extents of a system, and which file has which; who asks for one, or for an access, holds ``turn`` meanwhile.
+    """The extents of a system and their allocation to files. Hold ``lock`` during an allocation or access.
 
     Parameters
     ----------
     capacity_blocks
-        Blocks of the system.
+        Number of blocks of the system.
     block_bytes
         Size of a block.
 
     Raises
     ------
     SledsimError
-        Where a system is smaller than an extent, or its blocks do not divide one.
+        If the system is smaller than an extent, or an extent is not a whole number of blocks.
     """
 
     def __init__(self, capacity_blocks: int, block_bytes: int) -> None:
@@ -34,36 +34,37 @@ class Extents:
         self.blocks = EXTENT_BYTES // block_bytes
         self.count = capacity_blocks // self.blocks if self.blocks else 0
         if EXTENT_BYTES % block_bytes or not self.count:
-            says = (
-                f": files take extents of {EXTENT_BYTES} bytes, and a system of {capacity_blocks} blocks of "
-                f"{block_bytes} bytes has no whole one"
+            message = (
+                f": {capacity_blocks} blocks of {block_bytes} bytes cannot be divided into extents of {EXTENT_BYTES} "
+                "bytes; use a larger system, or blocks that divide an extent"
             )
-            raise make_error(SledsimError, "misfit", says, path="system")
-        #: Serialises accesses; re-entrant, as a signal handler may interrupt its holder.
-        self.turn = RLock()
-        self._unnamed = count()
-        self._taken = 0
+            raise make_error(SledsimError, "misfit", message, path="system")
+        #: Serialises accesses; re-entrant, as a signal handler may run while its thread holds it.
+        self.lock = RLock()
+        self._temporary_files = count()
+        self._allocated = 0
         self._free: list[int] = []
         self._of: dict[str, list[int]] = {}
 
     def lbns(self, file: str, offset: int, size: int) -> list[tuple[int, int]] | None:
-        """Return first block and number of blocks of each piece that some bytes of a file lie in.
+        """Return the blocks of a range of bytes of a file, and extend the file if necessary.
 
-        The file grows where it has to; a block of which a part is wanted is accessed whole.
+        Partial blocks are accessed as a whole.
 
         Parameters
         ----------
         file
-            Its name.
+            Name of the file.
         offset
-            The first byte.
+            Offset of the first byte.
         size
-            How many bytes, 1 or more.
+            Number of bytes, at least 1.
 
         Returns
         -------
         list or None
-            The pieces in the order of the file, neighbours as one; ``None`` where the system is full.
+            First block and number of blocks of each contiguous piece, in the order of the file; ``None`` if the system
+            is full.
         """
         own = self._of.setdefault(file, [])
         first, last = offset // self.block_bytes, (offset + size - 1) // self.block_bytes
@@ -85,21 +86,21 @@ class Extents:
             block += count
         return pieces
 
-    def unnamed(self) -> str:
-        """Return what a file that has no name is known by."""
-        return f"temporary file {next(self._unnamed)}"
+    def temporary_name(self) -> str:
+        """Return a unique name for a file without a name."""
+        return f"temporary file {next(self._temporary_files)}"
 
-    def cut(self, file: str, size: int) -> None:
-        """Give back what a file has beyond a size.
+    def truncate(self, file: str, size: int) -> None:
+        """Free the extents of a file beyond a size.
 
         Parameters
         ----------
         file
-            Its name; one that has nothing may be named.
+            Name of the file, which may have no extents.
         size
-            Bytes that it keeps.
+            New size of the file, bytes.
         """
-        with self.turn:
+        with self.lock:
             own = self._of.get(file, [])
             kept = -(-size // EXTENT_BYTES)
             for extent in own[kept:]:
@@ -109,7 +110,7 @@ class Extents:
     def _lowest(self) -> int | None:
         if self._free:
             return self._free.pop(0)
-        if self._taken == self.count:
+        if self._allocated == self.count:
             return None
-        self._taken += 1
-        return self._taken - 1
+        self._allocated += 1
+        return self._allocated - 1

@@ -1,4 +1,4 @@
-"""SQLite's files: kept where they are, with every access charged to a session."""
+"""A virtual file system for SQLite that also submits every access to a session."""
 
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -11,16 +11,16 @@ from sledsim.sqlite.statements import Statement
 
 __all__ = ["Charges", "Files"]
 
-#: Requests as a session numbers their kinds.
+#: Operation codes of session requests.
 READ, WRITE, FLUSH = 0, 1, 2
-#: Journals and logs: when one is new, SQLite syncs its folder after the first sync of the file, as on POSIX systems.
+#: Journals and write-ahead logs: on POSIX systems, SQLite also syncs the folder after the first fsync of a new one.
 JOURNALS = apsw.SQLITE_OPEN_MAIN_JOURNAL | apsw.SQLITE_OPEN_SUPER_JOURNAL | apsw.SQLITE_OPEN_WAL
-#: Where files lie on the system of each session: connections that share it share its blocks.
+#: Extents by session: connections that share a session allocate from the same system.
 _extents: WeakKeyDictionary[Session, Extents] = WeakKeyDictionary()
 
 
 class Charges:
-    """Submits accesses to a session, one after the other, and records the statement of each.
+    """Submits accesses to a session, one after the other, and charges each to the current statement.
 
     Parameters
     ----------
@@ -31,39 +31,39 @@ class Charges:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.extents = _extents.setdefault(session, Extents(session.capacity_blocks, session.block_bytes))
-        self._knows_energy = session.result().energy is not None
-        self.statement = self.begun("")
+        self._has_energy = session.result().energy is not None
+        self.statement = self.new_statement("")
 
-    def begun(self, sql: str) -> Statement:
-        """Return a statement that has requested nothing yet.
+    def new_statement(self, sql: str) -> Statement:
+        """Return a statement without accesses.
 
         Parameters
         ----------
         sql
-            Its text; empty for none.
+            Its text; empty for accesses outside of statements.
         """
-        return Statement(sql, energy_j=0.0 if self._knows_energy else None)
+        return Statement(sql, energy_j=0.0 if self._has_energy else None)
 
     def access(self, file: str, offset: int, size: int, *, read: bool) -> None:
-        """Access some bytes of a file, and advance the time until the access is complete.
+        """Access a range of bytes of a file, and advance the time until the access completes.
 
         Parameters
         ----------
         file
-            Its name.
+            Name of the file.
         offset
-            The first byte.
+            Offset of the first byte.
         size
-            How many.
+            Number of bytes.
         read
-            True if they are read; written otherwise.
+            True to read, false to write.
         """
         if not size:
             return
-        with self.extents.turn:
+        with self.extents.lock:
             pieces = self.extents.lbns(file, offset, size)
             if pieces is None:
-                raise apsw.FullError(f"{file}: the system has room for {self.extents.count} MiB")
+                raise apsw.FullError(f"{file}: no room left on the system of {self.extents.count} MiB")
             statement = self.statement
             failed = self._serve(READ if read else WRITE, pieces)
         if read:
@@ -73,29 +73,32 @@ class Charges:
             statement.writes += len(pieces)
             statement.written_bytes += size
         if failed:
-            raise apsw.IOError(f"{file}: the system says {failed}")
+            raise apsw.IOError(f"{file}: a request completed with status {failed!r}")
 
     def sync(self) -> None:
         """Flush the system, so that completed writes survive a power cut."""
-        with self.extents.turn:
+        with self.extents.lock:
             statement = self.statement
             failed = self._serve(FLUSH, [(0, 0)])
         statement.syncs += 1
         if failed:
-            raise apsw.IOError(f"flush: the system says {failed}")
+            raise apsw.IOError(f"flush: the request completed with status {failed!r}")
 
     def _serve(self, op: int, pieces: list[tuple[int, int]]) -> str | None:
-        """Advance the time until an access is complete, and charge it to its statement; return its failure, if any."""
+        """Advance the time until an access completes, and charge the time and energy to the current statement.
+
+        Returns the status of a request that was not served, or ``None``.
+        """
         session, statement = self.session, self.statement
         began_ns = session.now_ns
         try:
             # Requests that the program submitted itself stay queued until it collects them.
-            back = session._serve_now(op, pieces)
+            completions = session._serve_now(op, pieces)
         finally:
-            # Time has passed, whatever came of it.
+            # Failed accesses take time, too.
             statement.time_ns += session.now_ns - began_ns
         failed = None
-        for each in back:
+        for each in completions:
             if statement.energy_j is not None:
                 statement.energy_j += each.energy_j
             if each.status != "served":
@@ -104,14 +107,14 @@ class Charges:
 
 
 class Files(apsw.VFS):
-    """The virtual file system (VFS) of SQLite.
+    """A SQLite virtual file system (VFS).
 
     Parameters
     ----------
     name
-        What SQLite calls it.
+        Name under which SQLite registers it.
     charges
-        Who pays.
+        The recipient of all accesses.
     """
 
     def __init__(self, name: str, charges: Charges) -> None:
@@ -120,50 +123,50 @@ class Files(apsw.VFS):
         self._charges = charges
 
     def xOpen(self, name: Any, flags: list[int]) -> "File":  # noqa: N802  as SQLite calls it
-        """Open a file, or a new one that has no name."""
-        called = name.filename() if isinstance(name, apsw.URIFilename) else name
-        return File(name, flags, called or self._charges.extents.unnamed(), self._charges)
+        """Open a file, or create a temporary file without a name."""
+        path = name.filename() if isinstance(name, apsw.URIFilename) else name
+        return File(name, flags, path or self._charges.extents.temporary_name(), self._charges)
 
     def xDelete(self, filename: str, syncdir: bool) -> None:  # noqa: N802  as SQLite calls it
-        """Remove a file, and sync its folder if SQLite asks for that; the file's extents are free again."""
+        """Delete a file, free its extents, and sync its folder if ``syncdir`` is true."""
         super().xDelete(filename, syncdir)
-        self._charges.extents.cut(filename, 0)
+        self._charges.extents.truncate(filename, 0)
         if syncdir:
             self._charges.sync()
 
 
 class File(apsw.VFSFile):
-    """A file of the machine's own, whose accesses a system is charged with.
+    """A file of the operating system whose accesses are also submitted to the session.
 
     Parameters
     ----------
     name, flags
-        As SQLite has them.
-    called
-        What its extents are known by.
+        The arguments of ``xOpen``.
+    extent_name
+        Name of its extents.
     charges
-        Who pays.
+        The recipient of all accesses.
     """
 
-    def __init__(self, name: Any, flags: list[int], called: str, charges: Charges) -> None:
+    def __init__(self, name: Any, flags: list[int], extent_name: str, charges: Charges) -> None:
         super().__init__("", name, flags)
-        self._called, self._charges = called, charges
-        self._goes = bool(flags[0] & apsw.SQLITE_OPEN_DELETEONCLOSE)
+        self._extent_name, self._charges = extent_name, charges
+        self._delete_on_close = bool(flags[0] & apsw.SQLITE_OPEN_DELETEONCLOSE)
         self._folder_is_unsynced = bool(flags[0] & apsw.SQLITE_OPEN_CREATE and flags[0] & JOURNALS)
 
     def xRead(self, amount: int, offset: int) -> bytes:  # noqa: N802  as SQLite calls it
-        """Read some bytes; beyond the end there are none, and nothing is charged."""
+        """Read some bytes; only bytes before the end of the file are charged."""
         data = super().xRead(amount, offset)
-        self._charges.access(self._called, offset, len(data), read=True)
+        self._charges.access(self._extent_name, offset, len(data), read=True)
         return data
 
     def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802  as SQLite calls it
         """Write some bytes."""
-        self._charges.access(self._called, offset, len(data), read=False)
+        self._charges.access(self._extent_name, offset, len(data), read=False)
         super().xWrite(data, offset)
 
     def xSync(self, flags: int) -> None:  # noqa: N802  as SQLite calls it
-        """Make durable what has been written, and of a new journal its entry in the folder."""
+        """Flush the file, and after the first time for a new journal also its folder entry."""
         super().xSync(flags)
         self._charges.sync()
         if self._folder_is_unsynced:
@@ -171,12 +174,12 @@ class File(apsw.VFSFile):
             self._folder_is_unsynced = False
 
     def xTruncate(self, newsize: int) -> None:  # noqa: N802  as SQLite calls it
-        """Make the file shorter."""
+        """Truncate the file, and free the extents beyond its new size."""
         super().xTruncate(newsize)
-        self._charges.extents.cut(self._called, newsize)
+        self._charges.extents.truncate(self._extent_name, newsize)
 
     def xClose(self) -> None:  # noqa: N802  as SQLite calls it
-        """Close the file; one that goes with it gives its extents back."""
+        """Close the file; free the extents of a file that is deleted on close."""
         super().xClose()
-        if self._goes:
-            self._charges.extents.cut(self._called, 0)
+        if self._delete_on_close:
+            self._charges.extents.truncate(self._extent_name, 0)

@@ -1,4 +1,4 @@
-"""The accesses of statements to the system below a database."""
+"""Statements with their accesses to the system."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -9,7 +9,7 @@ from sledsim.show.tables import Table, number
 
 __all__ = ["Statement", "Statements"]
 
-#: How much of a statement's text a table shows.
+#: Maximum length of a statement in a table.
 SHOWN_CHARACTERS = 48
 
 
@@ -18,29 +18,29 @@ class Statement:
     """A statement and its accesses to the system."""
 
     sql: str
-    """Its text; empty for what belongs to none: opening and closing."""
+    """Text of the statement; empty for accesses outside of statements, such as opening and closing."""
     time_ns: int = 0
-    """For how long it waited for the system, ns of virtual time."""
+    """Time spent waiting for the system, ns of virtual time."""
     reads: int = 0
-    """Requests to read."""
+    """Number of read requests."""
     writes: int = 0
-    """Requests to write."""
+    """Number of write requests."""
     syncs: int = 0
     """Number of syncs."""
     read_bytes: int = 0
-    """Bytes requested."""
+    """Bytes read."""
     written_bytes: int = 0
-    """Bytes handed over."""
+    """Bytes written."""
     energy_j: float | None = 0.0
-    """Joules spent on its requests; nothing where the device's powers are not known."""
+    """Energy of its requests, J; ``None`` if the powers of the device are unknown."""
 
     def add(self, other: "Statement") -> None:
-        """Count what another requested as this one's.
+        """Add the accesses of another statement to this one.
 
         Parameters
         ----------
         other
-            The other, of the same system.
+            A statement on the same system.
         """
         for counted in ("time_ns", "reads", "writes", "syncs", "read_bytes", "written_bytes"):
             setattr(self, counted, getattr(self, counted) + getattr(other, counted))
@@ -49,12 +49,12 @@ class Statement:
 
     @property
     def time_ms(self) -> float:
-        """For how long it waited for the system, ms of virtual time."""
+        """Time spent waiting for the system, ms of virtual time."""
         return self.time_ns / 1e6
 
 
 class Statements(OneTable, Plain, Sequence[Statement]):
-    """The statements of a connection in the order in which they began.
+    """The statements of a connection, in the order of their starts.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Statements(OneTable, Plain, Sequence[Statement]):
         return sum(each.time_ns for each in self)
 
     def table(self) -> Table:
-        """Return a row for each statement."""
+        """Return a table with a row for each statement."""
         headers = ("statement", "time (ms)", "reads", "writes", "syncs", "read (KiB)", "written (KiB)", "energy (mJ)")
         rows = [
             (
@@ -95,7 +95,7 @@ class Statements(OneTable, Plain, Sequence[Statement]):
         return Table(headers, rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return them as plain values."""
+        """Return the statements as plain values."""
         return {"statements": [asdict(each) for each in self]}
 
 
