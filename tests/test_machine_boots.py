@@ -141,7 +141,7 @@ def test_failed_programs_return_output_and_status() -> None:
 def test_a_guest_that_panics_ends_with_the_last_lines_of_its_console() -> None:
     if not is_there():
         missing("no machine: it takes `make machine` and the package qemu-system-x86")
-    with pytest.raises(RunError, match="the guest ended before its program did; the last of its console:") as caught:
+    with pytest.raises(RunError, match="the guest ended before its program did; last lines of its console:") as caught:
         run(SYSTEMS["once"], command="echo c > /proc/sysrq-trigger")
     assert "Kernel panic - not syncing: sysrq triggered crash" in str(caught.value)
 

@@ -102,7 +102,7 @@ def test_failure_of_one_machine_ends_the_others(
     fails = f"mkdir {tmp_path}/first 2> /dev/null || exec sh -c '{waits}'\n"
     script.write_text(script.read_text().replace("\n", f"\n{fails}", 1))
     before = set(threading.enumerate())
-    with pytest.raises(RunError, match="QEMU ended with 7"):
+    with pytest.raises(RunError, match="QEMU ended with status 7"):
         run_each({"g1": "g1", "g3": "g3"}, "postmark", machine=machine, threads=2)
     [first] = emulators(tmp_path)
     assert not is_running(first)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sledsim.machine import emulation
-from sledsim.machine.emulation import PROCESSOR, place, put_in_turn
+from sledsim.machine.emulation import PROCESSOR, claim_processor, share_processor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +52,7 @@ def threads(process: int) -> dict[str, int]:
 def test_main_thread_and_guest_thread_share_a_processor() -> None:
     chosen = max(os.sched_getaffinity(0))
     with emulator(PROCESSOR) as process:
-        assert put_in_turn(process, chosen)
+        assert share_processor(process, chosen)
         found = threads(process)
         processor = found.pop(PROCESSOR)
         assert list(found.values()) == [process]
@@ -63,10 +63,10 @@ def test_main_thread_and_guest_thread_share_a_processor() -> None:
 
 def test_emulator_without_a_guest_thread_is_left_unchanged() -> None:
     with emulator("another") as process:
-        assert not put_in_turn(process, 0)
+        assert not share_processor(process, 0)
         assert os.sched_getscheduler(process) == os.SCHED_OTHER
         assert os.sched_getaffinity(process) == os.sched_getaffinity(0)
-    assert not put_in_turn(process, 0)
+    assert not share_processor(process, 0)
 
 
 def test_emulator_runs_unchanged_if_scheduling_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,7 +76,7 @@ def test_emulator_runs_unchanged_if_scheduling_is_refused(monkeypatch: pytest.Mo
     monkeypatch.setattr(os, "sched_setscheduler", refuse)
     with emulator(PROCESSOR) as process:
         # It is not tried again.
-        assert put_in_turn(process, 0)
+        assert share_processor(process, 0)
         assert os.sched_getaffinity(process) == os.sched_getaffinity(0)
 
 
@@ -86,9 +86,9 @@ def test_machines_do_not_share_processors(monkeypatch: pytest.MonkeyPatch) -> No
     allowed = sorted(os.sched_getaffinity(0))
     with ExitStack() as machines:
         ends = [machines.enter_context(ExitStack()) for _ in allowed]
-        assert [end.enter_context(place()) for end in ends] == allowed
-        with place() as none:
+        assert [end.enter_context(claim_processor()) for end in ends] == allowed
+        with claim_processor() as none:
             assert none is None
         ends[-1].close()
-        with place() as free:
+        with claim_processor() as free:
             assert free == allowed[-1]

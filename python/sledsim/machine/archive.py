@@ -1,4 +1,4 @@
-"""Archives that a kernel unpacks into its memory as it starts: cpio, format newc."""
+"""Initramfs archives, which the kernel unpacks into memory at boot: cpio, format newc."""
 
 import os
 import stat
@@ -8,24 +8,24 @@ __all__ = ["Archive"]
 
 MAGIC, TRAILER = b"070701", "TRAILER!!!"
 LINK, FOLDER = stat.S_IFLNK | 0o777, stat.S_IFDIR | 0o755
-#: Headers and data begin at multiples of this.
+#: Alignment of headers and data, bytes.
 STEP = 4
 
 
 class Archive:
-    """An archive; the same files, added in the same order, give the same bytes."""
+    """A cpio archive. The same files added in the same order give the same bytes."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
         self._names: set[str] = set()
 
     def folder(self, name: str) -> None:
-        """Add a folder and those that it lies in; one that is there stays.
+        """Add a folder and its parents, unless they exist.
 
         Parameters
         ----------
         name
-            Its path from the root, without a slash in front.
+            Path from the root, without a leading slash.
         """
         parent = name.rpartition("/")[0]
         if name in self._names or not name:
@@ -39,11 +39,11 @@ class Archive:
         Parameters
         ----------
         name
-            Its path from the root, without a slash in front.
+            Path from the root, without a leading slash.
         data
-            What it holds.
+            The content.
         runs
-            True if it is a program.
+            True if the file is executable.
         """
         self.folder(name.rpartition("/")[0])
         self._entry(name, stat.S_IFREG | (0o755 if runs else 0o644), data)
@@ -54,22 +54,22 @@ class Archive:
         Parameters
         ----------
         name
-            Its path from the root, without a slash in front.
+            Path from the root, without a leading slash.
         end
-            Where it leads.
+            The target.
         """
         self.folder(name.rpartition("/")[0])
         self._entry(name, LINK, os.fsencode(end))
 
     def copy(self, name: str, source: Path) -> None:
-        """Add a file or a link, or a folder with all that it holds, as it is on this machine.
+        """Copy a file, a symbolic link, or a folder with its contents from the host.
 
         Parameters
         ----------
         name
-            Its path from the root, without a slash in front.
+            Path in the archive, from the root, without a leading slash.
         source
-            Where it is.
+            Path on the host.
         """
         if source.is_symlink():
             self.link(name, str(source.readlink()))

@@ -1,8 +1,7 @@
-"""Pages to be browsed: drawn, the same each time, with what an earlier session has left in the cache of their browser.
+"""A synthetic web browsing session: pages, visits and the initial contents of the browser cache, drawn from a seed.
 
-Which page is looked at next goes by Zipf's law; objects of a page beside the page itself, and the sizes of all, are
-drawn from distributions of the shape that Barford and Crovella found (SIGMETRICS 1998): sizes lognormal with a tail of
-Pareto's, objects of a page by Pareto's. The figures below are assumed.
+Pages are visited by Zipf's law. Object sizes are lognormal with a Pareto tail, and the number of embedded objects of a
+page has a Pareto distribution, as found by Barford and Crovella (SIGMETRICS 1998). The parameters below are assumed.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,25 +10,25 @@ from random import Random
 
 __all__ = ["Browsing", "Cache", "browsing"]
 
-#: Mean and deviation of the logarithm of a size in bytes: a median of 11.6 kB.
+#: Mean and standard deviation of the logarithm of an object size in bytes: the median is 11.6 kB.
 LOG_MEAN, LOG_DEVIATION = 9.357, 1.318
-#: How many objects are of the tail, in which sizes begin and with which exponent; none is larger than the last.
+#: Share of objects in the Pareto tail, its smallest size (bytes) and exponent, and the largest size of any object.
 TAIL, TAIL_FROM, TAIL_EXPONENT, LARGEST = 0.07, 133_000, 1.1, 1_000_000
-#: Objects of a page beside it: at least one, by this exponent, and no more than so many.
+#: Exponent of the number of embedded objects of a page (at least 1), and its maximum.
 OBJECTS_EXPONENT, MOST_OBJECTS = 2.43, 30
-#: Pages that an earlier session has looked at, for each one of this.
+#: Visits of an earlier session, which fills the cache, per visit of this session.
 EARLIER = 1
 
 
 class Cache:
-    """A bounded cache, out of which the oldest is removed, as the browser in the guest has it.
+    """A FIFO cache of bounded size, the same as that of the browser in the guest.
 
     Parameters
     ----------
     most_bytes
-        What it holds; more lies in it only until the oldest has been removed.
+        Capacity; exceeded only between an insertion and the evictions that follow it.
     kept
-        What is in it before the first look, the oldest first, with its sizes, bytes.
+        Initial objects, oldest first, with their sizes in bytes.
     """
 
     def __init__(self, most_bytes: int, kept: Mapping[str, int] | None = None) -> None:
@@ -39,14 +38,14 @@ class Cache:
         self.fetched = self.found = self.removed = 0
 
     def look(self, page: Iterable[str], sizes: dict[str, int]) -> None:
-        """Look at a page: take what is kept, fetch the rest.
+        """Visit a page: count hits, insert the missing objects and evict the oldest.
 
         Parameters
         ----------
         page
-            Its objects.
+            Objects of the page.
         sizes
-            How large each is, bytes.
+            Sizes of the objects, bytes.
         """
         for each in page:
             if each in self.kept:
@@ -62,43 +61,43 @@ class Cache:
 
 @dataclass(frozen=True)
 class Browsing:
-    """The browsing session."""
+    """A browsing session."""
 
     sizes: dict[str, int]
-    """All objects that are requested, or are kept, by name, with their sizes, bytes."""
+    """Sizes (bytes) of all visited or initially cached objects, by name."""
     kept: dict[str, int]
-    """Objects that an earlier session left in the cache, the oldest first."""
+    """Sizes (bytes) of the initially cached objects, oldest first."""
     visits: list[list[str]]
-    """The pages that are looked at, one after the other, each with its objects."""
+    """The objects of each visited page, in order of the visits."""
     pauses_s: list[float]
-    """How long each is read, s."""
+    """Reading time after each visit, s."""
 
     def content(self, name: str) -> bytes:
-        """Return what an object holds.
+        """Return the content of an object.
 
         Parameters
         ----------
         name
-            Which one.
+            Name of the object.
         """
         return Random(name).randbytes(self.sizes[name])
 
 
 def browsing(pages: int, visits: int, cache_kib: int, pause_ms: int, seed: int = 1) -> Browsing:
-    """Draw what is browsed.
+    """Draw a browsing session.
 
     Parameters
     ----------
     pages
-        How many there are.
+        Number of pages.
     visits
-        How many are looked at.
+        Number of visits.
     cache_kib
-        What the cache holds, KiB.
+        Capacity of the browser cache, KiB.
     pause_ms
-        For how long a page is read, the mean of an exponential distribution, ms.
+        Mean of the exponential reading time of a page, ms.
     seed
-        Another gives other pages.
+        Seed of the random numbers.
     """
     random = Random(seed)
     sizes: dict[str, int] = {}
@@ -108,7 +107,7 @@ def browsing(pages: int, visits: int, cache_kib: int, pause_ms: int, seed: int =
         names = [f"p{page}o{each}" for each in range(count)]
         sizes |= {name: _size(random) for name in names}
         sites.append(names)
-    # The first page is the most popular one.
+    # Zipf's law: the popularity of a page is the inverse of its rank.
     weights = [1 / (rank + 1) for rank in range(pages)]
     cache = Cache(cache_kib << 10)
     for names in random.choices(sites, weights, k=EARLIER * visits):

@@ -1,4 +1,4 @@
-"""Files and folders of this machine that are to lie on a device: their names, and whether they can lie there."""
+"""Files and folders of the host to copy onto a device: their names, and checks."""
 
 import os
 import stat
@@ -10,27 +10,27 @@ from sledsim.show.faults import is_there, make_error, missing_file
 
 __all__ = ["MOST_BYTES", "by_names", "can_be_bytes", "require_plain"]
 
-#: The most that may lie on the device at first, bytes: the guest has it in memory twice when it boots.
+#: Maximum total size of the files, bytes: the guest holds them twice in memory at boot.
 MOST_BYTES = 512 << 20
-#: How deep folders may lie in one another.
+#: Maximum nesting of folders.
 MOST_DEPTH = 200
 
 
 def by_names(given: Sequence[str | Path]) -> dict[str, Path]:
-    """Return files and folders by the names that they get on the device.
+    """Return files and folders by their names on the device.
 
-    What is a link to one has the link's name, and holds what the other holds; links within a folder stay links.
+    A given symbolic link is replaced by its target under the name of the link; links within a folder stay links.
 
     Parameters
     ----------
     given
-        Their paths.
+        Paths of the files and folders.
 
     Raises
     ------
     SledsimError
-        Where one is not there, has no name, has the name of another or is neither file nor folder; where they are too
-        large.
+        If a path does not exist, has no name, has the name of another or is neither a file nor a folder; or if they are
+        too large in total.
     """
     if isinstance(given, str | bytes) or not isinstance(given, Sequence):
         raise make_error(SledsimError, "wrong-type", path="files", value=given, allowed="a list of paths")
@@ -42,34 +42,32 @@ def by_names(given: Sequence[str | Path]) -> dict[str, Path]:
         end = each.resolve()
         name = end.name if each.name in ("", "..") else each.name
         if not name:
-            says = "a folder without a name can't lie on a device: give those in it"
-            raise make_error(SledsimError, "misfit", says, path="files", value=str(each), file=each)
+            message = "a folder without a name can't be copied to a device: give the files in it"
+            raise make_error(SledsimError, "misfit", message, path="files", value=str(each), file=each)
         if name in named:
-            says = f"another is called {name} on the device as well: {named[name]}"
-            raise make_error(SledsimError, "conflict", says, path="files", value=name, file=each)
+            message = f"{named[name]} has the name {name} on the device, too: rename one of them"
+            raise make_error(SledsimError, "conflict", message, path="files", value=name, file=each)
         named[name] = end
         for path, size_bytes in _sizes(end):
             total += size_bytes
             if total > MOST_BYTES:
-                says = (
-                    f"with it there are more than {MOST_BYTES:,} bytes of files, which is what a machine has room for"
-                )
-                raise make_error(SledsimError, "out-of-range", says, path="files", value=str(path), file=path)
+                message = f"the files up to this one exceed {MOST_BYTES:,} bytes, the limit of a machine: copy fewer"
+                raise make_error(SledsimError, "out-of-range", message, path="files", value=str(path), file=path)
     return named
 
 
 def require_plain(given: str | Path) -> None:
-    """Raise for a file that is no plain file, or is too large.
+    """Raise if a path is not a regular file, or the file is too large.
 
     Parameters
     ----------
     given
-        Its path.
+        Path of the file.
 
     Raises
     ------
     SledsimError
-        Where that is so.
+        If it is not a regular file or too large.
     """
     path = _path(given, "job")
     if path.is_dir():
@@ -78,7 +76,7 @@ def require_plain(given: str | Path) -> None:
 
 
 def can_be_bytes(text: str) -> bool:
-    """Return true if a text can be made into the bytes that a program is given: lone surrogates can't.
+    """Return true if a text can be encoded as an argument of a program; unpaired surrogates cannot.
 
     Parameters
     ----------
@@ -99,16 +97,16 @@ def _path(given: object, path: str = "files") -> Path:
 
 
 def _sizes(path: Path, depth: int = 0) -> Iterator[tuple[Path, int]]:
-    """Yield a file, or all in a folder, with their sizes; refuse what is neither that nor a link."""
+    """Yield the files at a path with their sizes; raise for anything but files, folders and links."""
     found = path.lstat()
     if depth > MOST_DEPTH:
-        says = f"more than {MOST_DEPTH} folders lie in one another there"
-        raise make_error(SledsimError, "out-of-range", says, path="files", value=str(path), file=path)
+        message = f"more than {MOST_DEPTH} levels of folders: use fewer"
+        raise make_error(SledsimError, "out-of-range", message, path="files", value=str(path), file=path)
     if stat.S_ISDIR(found.st_mode):
         for each in path.iterdir():
             yield from _sizes(each, depth + 1)
     elif stat.S_ISREG(found.st_mode):
         yield path, found.st_size
     elif not stat.S_ISLNK(found.st_mode):
-        says = "no plain file, folder or link: it can't lie on a device"
-        raise make_error(SledsimError, "unreadable", says, path="files", value=str(path), file=path)
+        message = "not a regular file, folder or link: it can't be copied to a device"
+        raise make_error(SledsimError, "unreadable", message, path="files", value=str(path), file=path)

@@ -1,4 +1,4 @@
-"""A machine run by QEMU, from its first program to what it sends back; each instruction takes the same virtual time."""
+"""Runs of a machine in QEMU, from boot to the files it sends back; each instruction takes the same virtual time."""
 
 import io
 import os
@@ -23,70 +23,70 @@ from sledsim.show.faults import make_error
 
 __all__ = ["Job", "boot"]
 
-#: Of the guest's kernel: nothing is left to chance, a hang is reported, and the end of a machine is the end of QEMU.
+#: Kernel command line of the guest: no randomness, panics on hangs, and a reboot on panics, which ends QEMU.
 KERNEL = (
     *("console=ttyS0", "quiet", "panic=-1", "reboot=t", "nokaslr", "mitigations=off", "random.trust_cpu=on"),
     *("tsc=reliable", "no_timer_check", "cgroup_no_v1=all", "transparent_hugepage=never", "rdinit=/init"),
     *("hung_task_panic=1", "softlockup_panic=1", "sysctl.kernel.hung_task_panic=1", "sysctl.kernel.softlockup_panic=1"),
 )
-#: Memory for the store of the device and the guest's own, MiB, beside the program's; taken as it is used.
+#: Memory for the contents of the device and for the kernel, MiB, beyond that of the program; allocated on use.
 OWN_MEMORY = 3072
-#: How often the emulator is looked at, s; more often in its first second, until the guest's processor is there.
-LOOK_S = 0.05
-FIRST_LOOK_S = 0.002
-#: Lines of the console that a fault tells. A panic's own line has 32 more after it, of stack and registers.
+#: Polling interval of the emulator, s; shorter in its first second, until the thread of the guest's processor exists.
+POLL_S = 0.05
+FIRST_POLL_S = 0.002
+#: Lines of the console shown in an error. The line of a panic is followed by 32 lines of stack and registers.
 LAST_LINES = 60
-#: QEMU's name of the thread that is the guest's processor, where it names threads.
+#: QEMU's name of the thread that runs the guest's processor.
 PROCESSOR = "ALL CPUs/TCG"
-#: A name among the system's sockets marks a processor as in use; the name ends with its process.
+#: A bound abstract socket of this name marks a processor as in use; the kernel removes it with the process.
 TAKEN = "\0sledsim-machine-on-{}"
 SCRIPT = Path(__file__).with_name("guest.sh")
-#: Becomes QEMU, once the kernel has been told to kill it (PR_SET_PDEATHSIG, SIGKILL) when the thread that waits for it
-#: ends, in whatever way; QEMU 7.2, which is Debian's, has no option for that.
+#: Executes QEMU after PR_SET_PDEATHSIG, so that the kernel kills it when the thread that waits for it ends. QEMU 7.2
+#: (Debian) has no option for this.
 TIED = """import ctypes, os, sys
 ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)
 if os.getppid() == int(sys.argv[1]):
     os.execv(sys.argv[2], sys.argv[2:])
-sys.exit("who has started it is gone")
+sys.exit("the parent process has ended")
 """
 
 
 @dataclass(frozen=True)
 class Job:
-    """The work of a machine."""
+    """The arguments of one run of a machine."""
 
     machine: Assembled
     """The kernel, modules and programs."""
     guest: Guest
-    """How it is made."""
+    """Options of the machine."""
     program: Program
-    """The program."""
+    """The program to run."""
     system: str
-    """The storage: a scenario with every key, as JSON."""
+    """The storage: a complete scenario as JSON."""
     size_bytes: int
-    """How large the storage is."""
+    """Capacity of the storage."""
     limit_s: float
-    """How long it may take by the clock on the wall, s."""
+    """Time limit on the wall clock, s."""
 
 
 def boot(job: Job, emulator: str, work: Path, over: threading.Event | None = None) -> dict[str, bytes]:
-    """Run a machine; return the files that it sends back, by their names.
+    """Run a machine, and return the files that it sends back, by name.
 
     Parameters
     ----------
     job
-        What it is to do.
+        The program, the storage and the options.
     emulator
-        QEMU.
+        Path of QEMU.
     work
         An empty folder.
     over
-        Set where no caller waits for it any more.
+        An event that cancels the run.
 
     Raises
     ------
     RunError
-        Where it does not come to its end, or no caller waits for it; the last lines of its console say more.
+        If the machine fails, exceeds its time limit or is cancelled; the error has the last lines of its console.
     """
     _archive(job).write(work / "initramfs")
     console, sent = work / "console", work / "sent"
@@ -99,27 +99,27 @@ def boot(job: Job, emulator: str, work: Path, over: threading.Event | None = Non
         *("-serial", f"file:{console}", "-serial", f"file:{sent}"),
         *("-kernel", str(job.machine.kernel), "-initrd", str(work / "initramfs"), "-append", " ".join(KERNEL)),
     ]
-    begun, given_up, in_turn = time.monotonic(), False, False
+    start, cancelled, is_scheduled = time.monotonic(), False, False
     none, tied = subprocess.DEVNULL, [*_tie_command(), *command]
     with (
-        place() as processor,
+        claim_processor() as processor,
         subprocess.Popen(tied, stdin=none, stdout=none, stderr=subprocess.PIPE) as process,
     ):
         try:
-            while process.poll() is None and time.monotonic() - begun < job.limit_s and not given_up:
-                time.sleep(LOOK_S if in_turn or time.monotonic() > begun + 1 else FIRST_LOOK_S)
-                in_turn = in_turn or processor is None or put_in_turn(process.pid, processor)
-                given_up = over is not None and over.is_set()
-            ended = process.poll()
+            while process.poll() is None and time.monotonic() - start < job.limit_s and not cancelled:
+                time.sleep(POLL_S if is_scheduled or time.monotonic() > start + 1 else FIRST_POLL_S)
+                is_scheduled = is_scheduled or processor is None or share_processor(process.pid, processor)
+                cancelled = over is not None and over.is_set()
+            status = process.poll()
         finally:
             process.kill()
-        said = process.stderr.read().decode(errors="replace") if process.stderr else ""
-    if given_up:
-        raise _guest_error("nobody waits for the guest any more", console)
-    if ended is None:
+        errors = process.stderr.read().decode(errors="replace") if process.stderr else ""
+    if cancelled:
+        raise _guest_error("the run was cancelled", console)
+    if status is None:
         raise _guest_error(f"the guest was not done after {job.limit_s:g} s", console)
-    if ended != 0:
-        raise _guest_error(f"QEMU ended with {ended}: {said.strip()[-500:]}", console)
+    if status != 0:
+        raise _guest_error(f"QEMU ended with status {status}: {errors.strip()[-500:]}", console)
     try:
         files = unpack_results(sent.read_bytes())
     except (OSError, EOFError, tarfile.TarError):
@@ -130,16 +130,16 @@ def boot(job: Job, emulator: str, work: Path, over: threading.Event | None = Non
 
 
 @contextmanager
-def place() -> Iterator[int | None]:
-    """Give a machine a processor that no other machine has; ``None`` where there is none, or only Linux could."""
+def claim_processor() -> Iterator[int | None]:
+    """Reserve a processor that no other machine uses; ``None`` if there is none, or the system is not Linux."""
     if sys.platform != "linux":
         yield None
         return
     with socket.socket(socket.AF_UNIX) as name:
-        yield next((each for each in sorted(os.sched_getaffinity(0)) if _took(name, each)), None)
+        yield next((each for each in sorted(os.sched_getaffinity(0)) if _claim(name, each)), None)
 
 
-def _took(name: socket.socket, processor: int) -> bool:
+def _claim(name: socket.socket, processor: int) -> bool:
     try:
         name.bind(TAKEN.format(processor))
     except OSError:
@@ -147,11 +147,18 @@ def _took(name: socket.socket, processor: int) -> bool:
     return True
 
 
-def put_in_turn(emulator: int, processor: int) -> bool:
-    """Have QEMU's threads run on one processor, the main one behind the guest's; say whether there is no more to do.
+def share_processor(emulator: int, processor: int) -> bool:
+    """Pin QEMU's threads to one processor, with idle priority for the main thread; return true if this is settled.
 
-    Where both ran at once the main thread could find that the guest waits before what the guest did up to there was
-    counted, and let the clock jump that much too far. Where the machine refuses that they go on as they were.
+    If both threads ran at the same time, the main thread could see that the guest is idle before the guest's last
+    instructions are counted, and advance the clock too far. If the host refuses the scheduling, it stays unchanged.
+
+    Parameters
+    ----------
+    emulator
+        Process of QEMU.
+    processor
+        Number of the processor.
     """
     tasks = Path(f"/proc/{emulator}/task")
     try:
@@ -170,25 +177,25 @@ def put_in_turn(emulator: int, processor: int) -> bool:
 
 
 def _tie_command() -> list[str]:
-    """Return the command prefix with which QEMU ends with the process that waits for it; empty where there is none."""
-    # The executable of a program that brings its Python along is that program.
+    """Return a command prefix that ends QEMU with the process that waits for it; empty if it is not available."""
+    # In a frozen program, sys.executable is the program itself instead of Python.
     if sys.platform != "linux" or not sys.executable or getattr(sys, "frozen", False):
         return []
     return [sys.executable, "-I", "-S", "-c", TIED, str(os.getpid())]
 
 
 def unpack_results(sent: bytes) -> dict[str, bytes]:
-    """Return the files of an archive that a guest has sent, by their names.
+    """Return the files of an archive sent by a guest, by name.
 
     Parameters
     ----------
     sent
-        The archive, compressed.
+        The compressed archive.
 
     Raises
     ------
     tarfile.TarError
-        Where it is none, or not whole.
+        If the archive is invalid or incomplete.
     """
     with tarfile.open(fileobj=io.BytesIO(sent), mode="r:gz") as archive:
         found = {}
@@ -199,15 +206,15 @@ def unpack_results(sent: bytes) -> dict[str, bytes]:
         return found
 
 
-def _guest_error(says: str, console: Path) -> RunError:
+def _guest_error(reason: str, console: Path) -> RunError:
     lines = console.read_text(encoding="utf-8", errors="replace").splitlines() if console.exists() else []
     last = "\n".join(f"  {line.rstrip()}" for line in lines[-LAST_LINES:] if line.strip())
-    message = f"{says}; the last of its console:\n{last}" if last else f"{says}; its console has nothing"
+    message = f"{reason}; last lines of its console:\n{last}" if last else f"{reason}; its console is empty"
     return make_error(RunError, "unsupported", message, path="machine")
 
 
 def _archive(job: Job) -> Archive:
-    """Combine what the guest's kernel finds in its memory."""
+    """Build the initramfs of the guest: programs, modules, files and settings."""
     machine, contents, guest = job.machine, job.machine.contents, job.guest
     archive = Archive()
     for name in ("bin", "sbin", "lib", "lib64"):

@@ -1,4 +1,4 @@
-"""Programs that a machine runs: the command of each, and the files that it finds on the device."""
+"""Programs for a machine: their scripts, and their files on the device and in memory."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -66,8 +66,8 @@ for query in {queries}; do
     sqlite3 -readonly tpch.db < "$query.sql"
 done
 """
-#: The server's pages lie in memory. An object that is not in the cache is fetched into a file of it, and then the
-#: oldest are removed until what is left fits. The cache's index is read at the start and written at the end.
+#: The server's pages are in memory. An object that is not in the cache is fetched into a file of the cache, and the
+#: oldest files are then deleted until the rest fits. The cache's index is read at the start and written at the end.
 BROWSE = """set -e
 ip link set lo up
 httpd -p 127.0.0.1:80 -h /web/pages
@@ -105,9 +105,9 @@ done < /web/visits
 for each in "${{order[@]:oldest}}"; do echo "$each ${{kept[$each]}}"; done > index
 echo "fetched $fetched, found $found, removed $removed"
 """
-#: The most that a size may be.
+#: Maximum of every size.
 MOST_SIZE = 1_000_000
-#: The most bytes that may be browsed, and lie in the cache at first: the guest has them in memory when it boots.
+#: Maximum total bytes of the pages and the initial cache of ``browse``: the guest holds them in memory at boot.
 MOST_BROWSED = 256 << 20
 FIO = "fio --output-format=json --output=/out/fio.json job.fio\n"
 FIO_JOB = """[random]
@@ -125,18 +125,18 @@ fallocate=none
 
 @dataclass(frozen=True)
 class Program:
-    """A program that a machine runs."""
+    """A program for a machine."""
 
     name: str
     """Its name; ``"command"`` for any other command."""
     script: str
-    """The shell script of the guest; it starts in the root of the device's file system."""
+    """The shell script run by the guest, in the root of the device's file system."""
     files: dict[str, bytes | Path] = field(default_factory=dict)
-    """The contents of the device by path: bytes, or files and folders of this machine."""
+    """The initial contents of the device, by path: bytes, or files and folders of the host."""
     memory: dict[str, bytes] = field(default_factory=dict)
-    """The files in the guest's memory by path."""
+    """Files in the memory of the guest, by path."""
     needs: Sequence[str] = ()
-    """Which programs of the machine's."""
+    """Names of the programs that the machine must have."""
 
 
 def program(
@@ -148,38 +148,37 @@ def program(
     job: str | Path | None = None,
     files: Sequence[str | Path] = (),
 ) -> Program:
-    """Return a program, ready to be run.
+    """Return a program after checking its arguments.
 
     Parameters
     ----------
     name
         ``"postmark"``, ``"andrew"``, ``"link"``, ``"tpch"``, ``"browse"``, ``"fio"`` or ``"command"``.
     find
-        Finds what has been assembled; called where a program's files are a part of it, when all else is right.
+        Returns the assembled machine; called for programs with files from it, after all other checks.
     sizes
-        How much it has to do: ``files``, ``transactions`` and ``folders`` of postmark, ``copies`` of andrew,
-        ``objects`` of link, ``first`` and ``last`` question of tpch, ``pages``, ``visits``, ``cache_kib`` and
-        ``pause_ms`` of browse.
+        Size of the work: ``files``, ``transactions`` and ``folders`` of postmark, ``copies`` of andrew, ``objects`` of
+        link, ``first`` and ``last`` query of tpch, ``pages``, ``visits``, ``cache_kib`` and ``pause_ms`` of browse.
     command
-        Of a command: what the shell is given.
+        The shell command, if the name is ``"command"``.
     job
-        Of fio: a file with its jobs; random reads of 4 KiB where there is none.
+        A job file of fio; by default, random reads of 4 KiB.
     files
-        Files and folders of this machine that are to lie on the device, by their own names.
+        Files and folders of the host to copy onto the device, under their own names.
 
     Raises
     ------
     SledsimError
-        Where there is no such program, size or file.
+        If the program, a size or a file does not exist, or an argument does not fit the program.
     """
     if not is_one_of(name, (*PROGRAMS, "command")):
-        says: Sentence = [("program",), f" {name!r} is not known"]
-        raise make_error(SledsimError, "unknown-name", says, path="program", value=name, known=PROGRAMS)
+        message: Sentence = [("program",), f" {name!r} is not known"]
+        raise make_error(SledsimError, "unknown-name", message, path="program", value=name, known=PROGRAMS)
     if (name == "command") != (command is not None):
-        says = ": a command is given, or a program, and not both" if command is not None else ": there is no command"
-        raise make_error(SledsimError, "conflict", says, path="program", value=name)
+        message = ": give a command or a program, not both" if command is not None else ": the command is missing"
+        raise make_error(SledsimError, "conflict", message, path="program", value=name)
     if job is not None and name != "fio":
-        raise make_error(SledsimError, "conflict", ": a file of jobs is for fio", path="job", value=str(job))
+        raise make_error(SledsimError, "conflict", ": a job file needs the program fio", path="job", value=str(job))
     if job is not None:
         require_plain(job)
     more = by_names(files)
@@ -195,36 +194,36 @@ def program(
     made, given = PROGRAMS[name], sizes or {}
     unknown = [each for each in given if each not in made.sizes]
     if unknown:
-        says = [("sizes",), f": {name} has no size {unknown[0]!r}"]
-        raise make_error(SledsimError, "unknown-name", says, path="sizes", value=unknown[0], known=made.sizes)
+        message = [("sizes",), f": {name} has no size {unknown[0]!r}"]
+        raise make_error(SledsimError, "unknown-name", message, path="sizes", value=unknown[0], known=made.sizes)
     for size, value in given.items():
-        # A size whose default is 0 may be 0.
+        # Only sizes whose default is 0 may be 0.
         require_integer(SledsimError, size, value, min(1, made.sizes[size]), MOST_SIZE)
-    script, lie, memory = made.make(find, {**made.sizes, **given}, job)
-    own = {each.partition("/")[0] for each in lie}
-    for called, each in more.items():
-        if called in own:
-            says = f"{name} has a {called} of its own on the device: give this another name"
-            raise make_error(SledsimError, "conflict", says, path="files", value=called, file=each)
-    return Program(name, script, {**lie, **more}, memory, () if made.base else (name,))
+    script, own, memory = made.make(find, {**made.sizes, **given}, job)
+    own_names = {each.partition("/")[0] for each in own}
+    for device_name, each in more.items():
+        if device_name in own_names:
+            message = f"{name} creates its own {device_name} on the device: rename this file"
+            raise make_error(SledsimError, "conflict", message, path="files", value=device_name, file=each)
+    return Program(name, script, {**own, **more}, memory, () if made.base else (name,))
 
 
 def _command(given: object) -> str:
-    """Return a command that a shell can be given."""
+    """Return a shell command, and raise if it is invalid."""
     if not isinstance(given, str):
         raise make_error(SledsimError, "wrong-type", path="command", value=given, allowed="a text")
     if not given.strip():
-        raise make_error(SledsimError, "missing", ": there is none in it", path="command", value=given)
+        raise make_error(SledsimError, "missing", ": it is empty", path="command", value=given)
     if "\0" in given or not can_be_bytes(given):
-        says = ": a character in it is none that a shell can be given"
-        raise make_error(SledsimError, "misfit", says, path="command", value=given)
+        message = ": a shell command can't contain NUL characters or unpaired surrogates"
+        raise make_error(SledsimError, "misfit", message, path="command", value=given)
     return given
 
 
-#: Finds the machine, where a program's files are a part of it.
+#: Returns the assembled machine.
 Find = Callable[[], Assembled]
 Sizes = Mapping[str, int]
-#: A script, what lies on the device, and what lies in memory.
+#: A script, the files on the device, and the files in memory.
 Made = tuple[str, dict[str, bytes | Path], dict[str, bytes]]
 
 
@@ -237,13 +236,13 @@ def _andrew(find: Find, sizes: Sizes, job: str | Path | None) -> Made:
 
 
 def _link(find: Find, sizes: Sizes, job: str | Path | None) -> Made:
-    there, objects = sorted((find().folder / "objects").glob("*.o")), sizes["objects"]
-    if objects > len(there):
-        says: Sentence = [("objects",), f" = {objects:,}: there are {len(there):,}"]
+    available, objects = sorted((find().folder / "objects").glob("*.o")), sizes["objects"]
+    if objects > len(available):
+        message: Sentence = [("objects",), f" = {objects:,}: there are {len(available):,}"]
         raise make_error(
-            SledsimError, "out-of-range", says, path="objects", value=objects, allowed={"most": len(there)}
+            SledsimError, "out-of-range", message, path="objects", value=objects, allowed={"most": len(available)}
         )
-    return LINK, {f"objects/{each.name}": each for each in there[:objects]}, {}
+    return LINK, {f"objects/{each.name}": each for each in available[:objects]}, {}
 
 
 def _tpch(find: Find, sizes: Sizes, job: str | Path | None) -> Made:
@@ -252,8 +251,8 @@ def _tpch(find: Find, sizes: Sizes, job: str | Path | None) -> Made:
     folder = find().folder / "tpch"
     known = sorted(int(each.stem) for each in folder.glob("*.sql"))
     if not set(queries) <= set(known) or not queries:
-        says: Sentence = [("last",), f" = {last}: the questions from {first} on go to {max(known, default=0)}"]
-        raise make_error(SledsimError, "out-of-range", says, path="last", value=last)
+        message: Sentence = [("last",), f" = {last}: expected from {first} to {max(known, default=0)}, the last query"]
+        raise make_error(SledsimError, "out-of-range", message, path="last", value=last)
     names = ["tpch.db", *(f"{each}.sql" for each in queries)]
     files: dict[str, bytes | Path] = {each: folder / each for each in names}
     return TPCH.format(queries=" ".join(map(str, queries))), files, {}
@@ -261,15 +260,15 @@ def _tpch(find: Find, sizes: Sizes, job: str | Path | None) -> Made:
 
 def _browse(find: Find, sizes: Sizes, job: str | Path | None) -> Made:
     drawn = browsing(**sizes)
-    if (lie := sum(drawn.sizes.values()) + sum(drawn.kept.values())) > MOST_BROWSED:
-        says: Sentence = [
+    if (total := sum(drawn.sizes.values()) + sum(drawn.kept.values())) > MOST_BROWSED:
+        message: Sentence = [
             ("visits",),
             f" = {sizes['visits']} to ",
             ("pages",),
-            f" = {sizes['pages']} need {lie} bytes",
+            f" = {sizes['pages']} need {total} bytes",
         ]
         most = f", and a machine holds {MOST_BROWSED}: choose fewer"
-        raise make_error(SledsimError, "out-of-range", [*says, most], path="visits", value=sizes["visits"])
+        raise make_error(SledsimError, "out-of-range", [*message, most], path="visits", value=sizes["visits"])
     index = "".join(f"{name} {size}\n" for name, size in drawn.kept.items())
     visits = "".join(
         f"{f'{pause_s:.6f}' if pause_s else 0} {' '.join(page)}\n"
@@ -286,33 +285,33 @@ def _fio(find: Find, sizes: Sizes, job: str | Path | None) -> Made:
 
 
 @dataclass(frozen=True)
-class Known:
-    """A program that a machine knows."""
+class Recipe:
+    """A predefined program."""
 
     about: str
     """The description."""
     sizes: dict[str, int]
-    """How much it has to do, as a rule."""
+    """Default sizes of the work."""
     make: Callable[[Find, Sizes, str | Path | None], Made]
-    """Makes its script, what lies on the device, and what lies in memory."""
+    """Returns its script, its files on the device and its files in memory."""
     base: bool = False
-    """True if what every machine has is enough for it."""
+    """True if it needs only the base system."""
 
 
 PROGRAMS = {
-    "postmark": Known(
+    "postmark": Recipe(
         "PostMark: small files created, read, appended to and deleted",
         {"files": 500, "transactions": 500, "folders": 10},
         _postmark,
     ),
-    "andrew": Known("directories, copies, scan, read and compile of a tree of C sources", {"copies": 1}, _andrew),
-    "link": Known("GNU ld links objects of a C library", {"objects": 1500}, _link),
-    "tpch": Known("questions of TPC-H, from the first to the last, asked of SQLite", {"first": 4, "last": 4}, _tpch),
-    "browse": Known(
+    "andrew": Recipe("directories, copies, scan, read and compile of a tree of C sources", {"copies": 1}, _andrew),
+    "link": Recipe("GNU ld links objects of a C library", {"objects": 1500}, _link),
+    "tpch": Recipe("queries of TPC-H in SQLite, from the first to the last", {"first": 4, "last": 4}, _tpch),
+    "browse": Recipe(
         "a browser that fetches pages over HTTP and keeps them in a bounded cache of files",
         {"pages": 200, "visits": 200, "cache_kib": 7680, "pause_ms": 0},
         _browse,
         base=True,
     ),
-    "fio": Known("fio with jobs of your own; 500 random reads otherwise", {}, _fio),
+    "fio": Recipe("fio with your own job file; 500 random reads by default", {}, _fio),
 }

@@ -1,4 +1,4 @@
-"""The result of a program on a machine: its time, the processor's share, and the activity of its storage."""
+"""The result of a program on a machine: run time, processor time, and the result of the storage."""
 
 import json
 from collections.abc import Mapping
@@ -13,27 +13,27 @@ from sledsim.show.tables import Table, number
 
 __all__ = ["MachineRun", "MachineRuns"]
 
-#: How much of a program's output a table shows.
+#: Maximum number of output lines in a table.
 SHOWN_LINES = 20
 TIMES = (
     ("run time (ms)", "run_ms"),
-    ("processor, program (ms)", "user_ms"),
-    ("processor, kernel for it (ms)", "system_ms"),
+    ("processor, user (ms)", "user_ms"),
+    ("processor, system (ms)", "system_ms"),
     ("waiting for storage (ms)", "waiting_ms"),
-    ("  of it threads of the kernel (ms)", "kernel_ms"),
-    ("  of it the way to the device (ms)", "server_ms"),
-    ("writing what is left, after it (ms)", "sync_ms"),
+    ("  kernel threads (ms)", "kernel_ms"),
+    ("  device server (ms)", "server_ms"),
+    ("write-back after the end (ms)", "sync_ms"),
     ("requests", "requests"),
-    ("way of a request to the server (µs)", "path_us"),
+    ("kernel overhead of a request (µs)", "path_us"),
 )
 
 
 @dataclass(frozen=True)
 class MachineRun(Tabled, Plain):
-    """A program that ran on a machine. Times are virtual, to the microsecond; another run gives the same."""
+    """The result of a program on a machine. Times are virtual, to the microsecond; another run gives the same times."""
 
     program: str
-    """Its name."""
+    """Name of the program."""
     status: int
     """The exit status."""
     output: str
@@ -41,44 +41,44 @@ class MachineRun(Tabled, Plain):
     errors: str
     """The standard error output."""
     run_ms: float
-    """From its start to its end."""
+    """Time from start to end of the program."""
     user_ms: float
-    """Processor time of it and its children."""
+    """User processor time of the program and its children."""
     system_ms: float
-    """Processor time of the kernel on their behalf."""
+    """System processor time of the program and its children."""
     kernel_ms: float
-    """Processor time of the kernel's own threads meanwhile: journal, writing back, the block device."""
+    """Processor time of kernel threads during the run: journal, write-back, block device."""
     server_ms: float
-    """Processor time of what serves the device inside the machine, which a real machine does not have."""
+    """Processor time of the device server inside the machine, which a real machine does not have."""
     sync_ms: float
-    """Time to write back the data that the program had left in memory, s."""
+    """Time to write back dirty pages after the end of the program."""
     requests: int
-    """Reads, writes and flushes of the device while it ran."""
+    """Reads, writes and flushes of the device during the run."""
     path_us: float | None
-    """What a read took for the kernel beside what it took for the server of the device, the mean: block device and
-    socket. Of writes where there were fewer than 100 reads; ``None`` where there were fewer of these, too, as the
-    kernel counts whole ms."""
+    """Mean overhead of a read in the kernel (block device and socket), beyond its response time in the device server.
+    Of writes if there were fewer than 100 reads; ``None`` if there were also fewer than 100 writes, as the kernel
+    counts whole ms."""
     result: Result
-    """Activity and energy of the storage, from the program's start until all was written."""
+    """Result of the storage, from the start of the program until the write-back ended."""
     trace: bytes
-    """All requests from the mount on, as a trace in CSV that Sledsim replays."""
+    """All requests from the mount on, as a CSV trace for replay."""
     starts_s: float
-    """When the program started, s of the trace."""
+    """Start of the program, s in the trace."""
     ends_s: float
-    """When it ended."""
+    """End of the program, s in the trace."""
     guest: Guest
-    """How the machine was made."""
+    """Options of the machine."""
     fio: dict[str, Any] | None = None
     """The report of fio, if it was the program."""
 
     @property
     def processor_ms(self) -> float:
-        """Processor time of the program, and of the kernel on its behalf."""
+        """User and system processor time of the program."""
         return self.user_ms + self.system_ms
 
     @property
     def waiting_ms(self) -> float:
-        """Run time without processor time: what it waited for its storage."""
+        """Time spent waiting for storage: run time without processor time."""
         return self.run_ms - self.processor_ms
 
     def save_trace(self, path: str | Path) -> None:
@@ -92,21 +92,21 @@ class MachineRun(Tabled, Plain):
         Path(path).write_bytes(self.trace)
 
     def table(self) -> Table:
-        """Return the times."""
-        title = f"{self.program}, which ended with {self.status}"
+        """Return a table of the times."""
+        title = f"{self.program}, exit status {self.status}"
         return Table(
             ("", ""), [(label, number(getattr(self, key))) for label, key in TIMES], title, left=frozenset({0})
         )
 
     def tables(self) -> list[Table]:
-        """Return the times, and what the storage did."""
-        said = (self.output + self.errors).rstrip().splitlines()
-        notes = [f"(… {len(said) - SHOWN_LINES} lines before)"] if len(said) > SHOWN_LINES else []
-        printed = Table(("it printed",), [(line,) for line in [*notes, *said[-SHOWN_LINES:]]])
-        return [*([printed] if said else []), self.table(), *self.result.tables()]
+        """Return tables of the output, the times, and the result of the storage."""
+        lines = (self.output + self.errors).rstrip().splitlines()
+        notes = [f"(… {len(lines) - SHOWN_LINES} lines before)"] if len(lines) > SHOWN_LINES else []
+        printed = Table(("output",), [(line,) for line in [*notes, *lines[-SHOWN_LINES:]]])
+        return [*([printed] if lines else []), self.table(), *self.result.tables()]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything but the trace as plain values."""
+        """Return the result as plain values, without the trace."""
         own = {key: getattr(self, key) for key in ("program", "status", "output", "errors")}
         times = {key: getattr(self, key) for _, key in TIMES} | {"processor_ms": self.processor_ms}
         more = {"starts_s": self.starts_s, "ends_s": self.ends_s, "guest": asdict(self.guest), "fio": self.fio}
@@ -114,12 +114,12 @@ class MachineRun(Tabled, Plain):
 
 
 class MachineRuns(OneTable, Plain):
-    """One program on several systems, side by side.
+    """The results of one program on several systems.
 
     Parameters
     ----------
     runs
-        Each by the name of its system.
+        Results by name of the system.
     """
 
     def __init__(self, runs: Mapping[str, MachineRun]) -> None:
@@ -129,15 +129,15 @@ class MachineRuns(OneTable, Plain):
         return self.runs[name]
 
     def table(self) -> Table:
-        """Return the times of each, and the energy of its storage."""
+        """Return a table of the times and the energy of the storage, with a column for each system."""
         rows = [(label, *(number(getattr(run, key)) for run in self.runs.values())) for label, key in TIMES]
         rows.append(("energy of the storage (J)", *(number(_energy(run)) for run in self.runs.values())))
-        rows.append(("ended with", *(str(run.status) for run in self.runs.values())))
+        rows.append(("exit status", *(str(run.status) for run in self.runs.values())))
         [program] = {run.program for run in self.runs.values()}
         return Table(("", *self.runs), rows, program)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything but the traces as plain values."""
+        """Return the results as plain values, without the traces."""
         return {name: run.to_dict() for name, run in self.runs.items()}
 
     def _rows(self) -> list[dict[str, Any]]:
@@ -152,7 +152,7 @@ def _energy(run: MachineRun) -> float | None:
 
 
 def notes_of(text: str) -> dict[str, str]:
-    """Return what a guest has noted, a line each; the last counts.
+    """Return the key-value pairs recorded by a guest; the last value of a key counts.
 
     Parameters
     ----------
@@ -163,12 +163,12 @@ def notes_of(text: str) -> dict[str, str]:
 
 
 def fio_of(files: Mapping[str, bytes]) -> dict[str, Any] | None:
-    """Return what fio has written, if it has: lines before its JSON are its warnings.
+    """Return fio's report; ``None`` if there is none. Warnings before the JSON are skipped.
 
     Parameters
     ----------
     files
-        What the guest has sent.
+        The files sent by the guest.
     """
     text = files.get("fio.json", b"").decode(errors="replace")
     found: dict[str, Any] | None = json.loads(text[text.index("{") :]) if "{" in text else None

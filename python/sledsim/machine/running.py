@@ -1,4 +1,4 @@
-"""Running a program on a machine, and one program on several systems side by side."""
+"""Runs of a program on a machine with one system or several."""
 
 import csv
 import io
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["run", "run_each"]
 
-#: How long a machine may take by the clock on the wall, s.
+#: Default time limit of a run on the wall clock, s.
 LIMIT_S = 1800.0
 
 
@@ -46,11 +46,11 @@ def run(
     machine: str | Path | None = None,
     limit_s: float = LIMIT_S,
 ) -> MachineRun:
-    """Run a program on a Linux machine whose storage is simulated, all of it in virtual time.
+    """Run a program on an emulated Linux machine with simulated storage, in virtual time.
 
-    The machine is emulated; each instruction takes the same time. Its file system lies on a block device that is
-    served inside it by the simulated system: what the processor does and what the device does share one clock. Two
-    runs give the same times, to the microsecond, and the same requests.
+    Each instruction takes the same time. The file system of the machine is on a block device served by the simulated
+    system inside the machine, so that processor and device share one clock. Two runs give the same times, to the
+    microsecond, and the same requests.
 
     Parameters
     ----------
@@ -59,36 +59,36 @@ def run(
     name
         ``"postmark"``, ``"andrew"``, ``"link"``, ``"tpch"``, ``"browse"``, ``"fio"``; or ``"command"``.
     command
-        What the machine's shell is given, in the root of the device's file system.
+        A shell command, run in the root of the device's file system, if the name is ``"command"``.
     job
-        Of fio: a file with its jobs.
+        A job file of fio.
     files
-        Files and folders that are to lie on the device, by their own names; 512 MiB of them at most.
+        Files and folders to copy onto the device, under their own names; at most 512 MiB.
     sizes
-        How much a program has to do: ``{"files": 500, "transactions": 500, "folders": 10}`` of postmark,
-        ``{"copies": 1}`` of andrew, ``{"objects": 1500}`` of link, ``{"first": 4, "last": 4}`` (questions) of tpch,
+        Size of the work, with these defaults: ``{"files": 500, "transactions": 500, "folders": 10}`` of postmark,
+        ``{"copies": 1}`` of andrew, ``{"objects": 1500}`` of link, ``{"first": 4, "last": 4}`` (queries) of tpch,
         ``{"pages": 200, "visits": 200, "cache_kib": 7680, "pause_ms": 0}`` of browse.
     guest
-        How the machine is made.
+        Options of the machine.
     overrides
         Values that replace those of the system.
     machine
-        The folder that ``make machine`` has made; else what ``SLEDSIM_MACHINE`` names, else ``out/machine``.
+        The folder created by ``make machine``; by default, the one named by ``SLEDSIM_MACHINE``, else ``out/machine``.
     limit_s
-        How long it may take by the clock on the wall, s.
+        Time limit on the wall clock, s.
 
     Raises
     ------
     ScenarioError
-        Where the system is wrong.
+        If the system is invalid.
     RunError
-        Where the machine does not come to its end: it hangs or panics, or there is no file system.
+        If the machine fails: it hangs, panics, exceeds its time limit, or has no file system.
     SledsimError
-        Where an argument is wrong, or kernel or emulator are missing.
+        If an argument is invalid, or the kernel or the emulator is missing.
     """
     resolved = resolved_system(system, overrides)
     program_options: dict[str, Any] = {"command": command, "job": job, "files": files, "sizes": sizes}
-    return _run(_asked(name, guest=guest, machine=machine, limit_s=limit_s, **program_options), resolved)
+    return _run(_check_options(name, guest=guest, machine=machine, limit_s=limit_s, **program_options), resolved)
 
 
 def run_each(
@@ -99,23 +99,23 @@ def run_each(
     threads: int | None = None,
     **options: Any,
 ) -> MachineRuns:
-    """Run one program on several systems, side by side.
+    """Run one program on several systems in parallel.
 
     Parameters
     ----------
     systems
-        Each by a name.
+        The systems by name.
     name, **options
         As for :func:`run`.
     overrides
-        Values that replace those of a system, by its name.
+        Values that replace those of the systems, by name of the system.
     threads
-        Machines at a time; as many as there are processors if not given.
+        Number of machines that run at a time; by default, the number of processors.
 
     Raises
     ------
     SledsimError
-        As for :func:`run`; the first that comes.
+        As for :func:`run`; the first error of any run.
     """
     if not isinstance(systems, Mapping):
         raise make_error(SledsimError, "wrong-type", path="systems", value=systems, allowed="systems by their names")
@@ -127,10 +127,10 @@ def run_each(
         raise make_error(SledsimError, "missing", "no system is given", path="systems")
     count = threads_of(threads)
     resolved = {each: resolved_system(system, (overrides or {}).get(each, ())) for each, system in systems.items()}
-    asked = _asked(name, **options)
+    run_options = _check_options(name, **options)
     names, found, over = list(systems), {}, Event()
-    # Once one has failed, or after Ctrl-C, none is left behind.
-    work = in_threads(lambda each: _run(asked, resolved[each], over), names, count, join=True, over=over)
+    # After a failure or Ctrl-C, the other machines are stopped.
+    work = in_threads(lambda each: _run(run_options, resolved[each], over), names, count, join=True, over=over)
     with closing(work):
         for place, outcome in work:
             found[names[place]] = outcome.result()
@@ -138,30 +138,30 @@ def run_each(
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A run of a machine, without its storage."""
+class RunOptions:
+    """The checked options of a run, without its storage."""
 
     program: Program
     """The program."""
     guest: Guest
-    """How it is made."""
+    """Options of the machine."""
     machine: Assembled
     """The kernel, modules and programs."""
     emulator: str
-    """QEMU."""
+    """Path of QEMU."""
     limit_s: float
-    """How long it may take by the clock on the wall, s."""
+    """Time limit on the wall clock, s."""
 
 
-def _asked(
+def _check_options(
     name: str,
     *,
     guest: Guest | None = None,
     machine: str | Path | None = None,
     limit_s: float = LIMIT_S,
     **options: Any,
-) -> Asked:
-    """Check the arguments of a run, those that need no machine first."""
+) -> RunOptions:
+    """Check the arguments of a run, first those that do not need the assembled machine."""
     made = Guest() if guest is None else guest
     if not isinstance(made, Guest):
         raise make_error(SledsimError, "wrong-type", path="guest", value=guest, allowed="a sledsim.machine.Guest")
@@ -172,17 +172,17 @@ def _asked(
         raise make_error(SledsimError, "out-of-range", path="limit_s", value=limit_s, allowed={"above": 0})
     if not isinstance(machine, str | Path | None):
         raise make_error(SledsimError, "wrong-type", path="machine", value=machine, allowed="the path of a folder")
-    wanted = program(name, lambda: assembled(machine), **options)
-    return Asked(wanted, made, assembled(machine), emulator(), limit_s)
+    chosen = program(name, lambda: assembled(machine), **options)
+    return RunOptions(chosen, made, assembled(machine), emulator(), limit_s)
 
 
-def _run(asked: Asked, resolved: Resolved, over: Event | None = None) -> MachineRun:
-    session, guest = Session(resolved), asked.guest
+def _run(options: RunOptions, resolved: Resolved, over: Event | None = None) -> MachineRun:
+    session, guest = Session(resolved), options.guest
     size = session.capacity_blocks * session.block_bytes
     with TemporaryDirectory(prefix="sledsim-machine-") as folder:
         work = Path(folder)
-        job = Job(asked.machine, guest, asked.program, json.dumps(resolved.values), size, asked.limit_s)
-        files = boot(job, asked.emulator, work, over)
+        job = Job(options.machine, guest, options.program, json.dumps(resolved.values), size, options.limit_s)
+        files = boot(job, options.emulator, work, over)
         found = times_of(files, guest)
         requests = files["trace.csv"]
         trace = work / "trace.csv"
@@ -196,23 +196,23 @@ def _run(asked: Asked, resolved: Resolved, over: Event | None = None) -> Machine
         )
     output, errors = (files.get(key, b"").decode(errors="replace") for key in ("output", "errors"))
     more: dict[str, Any] = {"result": result, "trace": requests, "guest": guest, "fio": fio_of(files)}
-    return MachineRun(program=asked.program.name, output=output, errors=errors, **found, **more)
+    return MachineRun(program=options.program.name, output=output, errors=errors, **found, **more)
 
 
 def times_of(files: Mapping[str, bytes], guest: Guest) -> dict[str, Any]:
-    """Return the times that a guest has noted, of the device's clock.
+    """Return the times recorded by a guest, on the clock of the device.
 
     Parameters
     ----------
     files
-        What the guest has sent.
+        The files sent by the guest.
     guest
-        How it was made.
+        Options of the machine.
 
     Raises
     ------
     RunError
-        Where the device was not served to the end.
+        If the device server ended early.
     """
     notes = notes_of(files["notes"].decode())
     served = files["served"].decode(errors="replace")
@@ -247,17 +247,17 @@ def times_of(files: Mapping[str, bytes], guest: Guest) -> dict[str, Any]:
     }
 
 
-#: In the kernel's statistics of a block device: how many reads, and what they took, ms; the same of writes.
+#: Fields of the kernel's block device statistics: number and total time (ms) of reads, and of writes.
 STATISTICS = {"R": (0, 3), "W": (4, 7)}
-#: The kernel reports whole ms: the mean of fewer requests is not known to 10 µs.
-FEWEST_TOLD = 100
+#: Minimum number of requests for a mean accurate to 10 µs, as the kernel reports whole ms.
+FEWEST_REQUESTS = 100
 
 
 def _path_us(rows: Sequence[Mapping[str, str]], notes: Mapping[str, str], guest: Guest) -> float | None:
-    """Return how much longer reads took for the kernel than for the server, or else writes; none of either's few."""
+    """Return the mean overhead of reads in the kernel beyond the server, else of writes; ``None`` if there are few."""
     disk = [int(each) for each in notes["synced_disk"].split()]
     for letter, (count, took_ms) in STATISTICS.items():
         counted = [int(row["response_ns"]) for row in rows if row["op"].startswith(letter)][: disk[count]]
-        if len(counted) >= FEWEST_TOLD:
+        if len(counted) >= FEWEST_REQUESTS:
             return (1e6 * disk[took_ms] / guest.dilation - sum(counted)) / 1e3 / len(counted)
     return None

@@ -1,23 +1,23 @@
-"""A tree of C sources to be copied, read and compiled: drawn, the same each time."""
+"""A tree of C sources to copy, read and compile, generated from a seed."""
 
 from random import Random
 
 __all__ = ["sources"]
 
-#: Folders of the tree, and files in each: as many as the Andrew benchmark's, about 70 of 200 kB together.
+#: Folders of the tree, and files in each: about 70 files of 200 kB in total, as in the Andrew benchmark.
 FOLDERS, FILES = 10, 7
-#: Functions of a file.
+#: Functions in a file.
 FUNCTIONS = 14
 WORDS = ("sled", "tip", "seek", "settle", "turn", "spring", "block", "sector", "track", "region", "actuator", "servo")
 
 
 def sources(seed: int = 1) -> dict[str, bytes]:
-    """Return the files of the tree by their paths.
+    """Return the files of the tree by path.
 
     Parameters
     ----------
     seed
-        Another gives other programs.
+        Seed of the random numbers.
     """
     random = Random(seed)
     names = [f"part{folder}/{WORDS[file]}{folder}" for folder in range(FOLDERS) for file in range(FILES)]
@@ -49,6 +49,6 @@ def _unit(random: Random, name: str, number: int, names: list[str]) -> str:
                   f"    for (int i = 0; i < {random.randint(2, 9)}; i++)", f"        y += i * {random.randint(1, 9)};",
                   "    return y;", "}", ""]  # fmt: skip
     calls = " + ".join(f"{own}_{each}(x)" for each in range(FUNCTIONS))
-    # Files name those before them, so that the tree is linked as a whole and no call goes round.
+    # Functions call only those of earlier files, so that there is no recursion.
     other = f" + {_name_of(random.choice(names[:number]))}(x / 2)" if number else ""
     return "\n".join([*lines, f"long {own}(long x)", "{", f"    return {calls}{other};", "}", ""])
