@@ -125,7 +125,7 @@ def test_traces_keep_flushes_and_forced_writes(tmp_path: Path, sledsim_cli: Call
     path.write_text("t_ns,device,offset_bytes,bytes,op\n0,0,0,0,F\n")
     result = sledsim_cli("trace", path, "--to", "mqsim", "-o", tmp_path / "none")
     assert result.status == 2
-    assert "the trace holds flushes alone, which mqsim can't hold: choose csv or parquet" in result.err
+    assert "the trace has only flushes, and mqsim has none: choose csv or parquet" in result.err
     assert not (tmp_path / "none").exists()
     path.write_text(TRACE)
     info = trace.info()

@@ -203,7 +203,7 @@ def test_damaged_parquet_is_reported(trace_file: Path) -> None:
         path.write_bytes(damaged)
         with pytest.raises(TraceError) as caught:
             open_trace(path)
-        says = "it begins as Parquet does, but is damaged, or not whole: fetch it, or write it, once more"
+        says = "a damaged or incomplete Parquet file: download or write it again"
         assert str(caught.value) == f"{path}: {says}"
 
 
@@ -377,7 +377,7 @@ def test_pipes_are_refused_without_blocking(sledsim_command: Callable[..., Outco
     for words in (*commands, ("validate-drive", "atlas10k", pipe), ("cost", "--trace", pipe)):
         done = sledsim_command(*words)
         assert done.status == 2
-        assert "it is not a regular file; write what comes from a pipe to a file first" in done.err
+        assert "it is not a regular file; write the output of a pipe to a file first" in done.err
 
 
 @pytest.mark.parametrize("format_", [None, *(each["name"] for each in sledsim.traces.trace_formats())])

@@ -1,4 +1,4 @@
-"""Devices without a workload: the catalogue, geometry, motion and service times."""
+"""Devices without a workload: catalogue, geometry, motion and service times."""
 
 from sledsim._loading import attach
 

@@ -1,4 +1,4 @@
-"""Break-even: the idle time past which a device saves energy by stopping, with the arithmetic."""
+"""Break-even: the idle time beyond which a device saves energy in a lower idle mode, with the arithmetic."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,40 +15,40 @@ __all__ = ["BreakEven", "powers_unknown"]
 
 
 def powers_unknown(device: str) -> SledsimError:
-    """Return the error of a device that draws an unknown power, with what to do about it.
+    """Return the error for a device without known powers.
 
     Parameters
     ----------
     device
-        What headings call it.
+        The name of the device in headings.
     """
     from sledsim.devices.device import Device
     from sledsim.devices.entries import catalog
 
     known = [name for name in catalog() if Device(name).has_powers]
-    says = (
+    message = (
         f"the powers of {device} are not known: take a device that has them ({', '.join(known)}), "
         "or give them in a device file (docs/reference/scenario.md has the keys)"
     )
-    return make_error(SledsimError, "missing", says, path="device", value=device, allowed=known)
+    return make_error(SledsimError, "missing", message, path="device", value=device, allowed=known)
 
 
 class BreakEven(Shown):
-    """The idle times past which a device's lower idle modes save energy; :meth:`Device.break_even` makes it.
+    """The idle times beyond which lower idle modes of a device save energy; created by :meth:`Device.break_even`.
 
-    An idle time runs from the end of a service to the next request. What a mode saves by then has to pay for the
-    return to the ready mode. Two figures are given: ``idle_s``, the energy of the return over the power saved; and
-    ``fixed_span_s``, which takes into account that time passes during the return, too: over a fixed span of time it
-    displaces time that the device would else spend idle, in its lowest mode at least.
+    An idle time lasts from the end of a service to the next request. A mode saves energy if its savings exceed the
+    energy of the return to the ready mode. There are two figures: ``idle_s`` is the energy of the return divided by the
+    power saved. ``fixed_span_s`` also accounts for the duration of the return: within a fixed span of time it replaces
+    time in the lowest idle mode.
 
     Parameters
     ----------
     device
-        What headings call the device.
+        The name of the device in headings.
     parameters
-        Its values.
+        Its parameters.
     cases
-        What the core found, for each number of tips on while idle.
+        Results of the core for each number of tips that stay on while idle.
     """
 
     def __init__(self, device: str, parameters: Mapping[str, Any], cases: Sequence[Mapping[str, Any]]) -> None:
@@ -58,23 +58,23 @@ class BreakEven(Shown):
 
     @property
     def modes(self) -> list[dict[str, Any]]:
-        """The idle modes, the ready one first, with fewest tips on while idle; in s, W and J."""
+        """The idle modes of the case with the fewest tips on, the ready mode first; in s, W and J."""
         return list(self.cases[0]["modes"])
 
     @property
     def idle_s(self) -> float | None:
-        """Idle time past which the lowest mode saves energy; ``None`` where it never does."""
+        """Idle time beyond which the lowest mode saves energy; ``None`` if it never does."""
         lowest = self.modes[-1]["idle_s"]
         return None if lowest is None else float(lowest)
 
     @property
     def fixed_span_s(self) -> float | None:
-        """The same over a fixed span of time."""
+        """Idle time beyond which the lowest mode saves energy over a fixed span of time; ``None`` if it never does."""
         lowest = self.modes[-1]["fixed_span_s"]
         return None if lowest is None else float(lowest)
 
     def tables(self) -> list[Table]:
-        """Return the modes, the arithmetic of each, and which mode is best for how long an idle time."""
+        """Return tables of the modes, the arithmetic of each, and the best mode by length of the idle time."""
         tables = []
         for case in self.cases:
             modes = case["modes"]
@@ -89,7 +89,7 @@ class BreakEven(Shown):
         return {"device": self.device, "cases": self.cases}
 
     def plot(self) -> "altair.TopLevelMixin":
-        """Draw the energy of an idle period in each mode against its length."""
+        """Draw the energy of an idle period against its length, for each mode."""
         from sledsim.devices.break_even_chart import break_even_lines
 
         return break_even_lines(self)
@@ -113,7 +113,7 @@ class BreakEven(Shown):
         return f"{', '.join(parts)}: {saves}"
 
     def _idle_power(self, case: Mapping[str, Any], ready: Mapping[str, Any]) -> list[str] | None:
-        """Show what the power of the ready mode is made of, where tips are on in it."""
+        """Return a row with the arithmetic of the ready mode's power; ``None`` without tips on."""
         tips = case["idle_tips"]
         if not tips:
             return None
@@ -144,7 +144,7 @@ def _modes(title: str, modes: Sequence[Mapping[str, Any]]) -> Table:
 def _arithmetic(
     mode: Mapping[str, Any], ready: Mapping[str, Any], lowest: Mapping[str, Any], idle_power: list[str] | None
 ) -> Table:
-    """Show how the break-even times of a mode follow from powers and times, in SI units."""
+    """Return a table with the arithmetic of a mode's break-even times, in SI units."""
     wake_s, wake_w, wake_j = (_si(mode[key]) for key in ("wake_s", "wake_w", "wake_j"))
     ready_w, power_w, lowest_w = (_si(each["power_w"]) for each in (ready, mode, lowest))
     saved_w = _si(ready["power_w"] - mode["power_w"])
@@ -183,5 +183,5 @@ def _interval(interval: Mapping[str, Any] | None) -> str:
 
 
 def _si(value: float) -> str:
-    """Write a number of an SI unit with the digits that the parameters have."""
+    """Write a number with four significant digits, as many as the parameters have."""
     return f"{value:.4g}"

@@ -1,4 +1,4 @@
-"""The energy of idle periods, by mode."""
+"""Chart of the energy of idle periods, by mode."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 __all__ = ["break_even_lines"]
 
-#: Lengths at which the energy of an idle period is drawn, and how far beyond the break-even times they reach.
+#: Number of points of a line, and factor by which the time axis extends beyond the break-even times.
 POINTS, REACH = 121, 10.0
 
 
 def break_even_lines(found: "BreakEven") -> "altair.TopLevelMixin":
-    """Draw the energy of an idle period in each mode against its length, the return included.
+    """Draw the energy of an idle period, including the return, against its length, for each mode.
 
     Parameters
     ----------
@@ -31,11 +31,11 @@ def break_even_lines(found: "BreakEven") -> "altair.TopLevelMixin":
     modes = found.modes
     times = [mode["idle_s"] for mode in modes if mode["idle_s"]]
     if not times:
-        says = f"there is nothing to draw: {found.device} has no idle mode that pays for its return after a while"
-        raise make_error(SledsimError, "missing", says, path="device", value=found.device)
+        message = f"there is nothing to draw: {found.device} has no idle mode that pays for its return after a while"
+        raise make_error(SledsimError, "missing", message, path="device", value=found.device)
     start, end = min(times) / REACH, max(times) * REACH
     lengths = [start * (end / start) ** (i / (POINTS - 1)) for i in range(POINTS)]
-    # Units that keep numbers short: a sled's are a thousandth of a disk's.
+    # Sleds need units a thousand times smaller than disks.
     small = max(times) < 1
     time, energy, size = ("ms", "mJ", 1e-3) if small else ("s", "J", 1.0)
     rows = [
@@ -46,7 +46,7 @@ def break_even_lines(found: "BreakEven") -> "altair.TopLevelMixin":
     ]
     x = _decades(alt, alt.X, "length", f"Idle time ({time})", rows)
     y = _decades(alt, alt.Y, "energy", f"Energy, return included ({energy})", rows)
-    # Modes come from the highest power down.
+    # Modes are in order of decreasing power.
     colours = list(state_colours(mode["mode"] for mode in modes).values())
     colour = alt.Color("mode:N", sort=None, scale=alt.Scale(range=colours), legend=alt.Legend(title="idle mode"))
     tooltip = [
@@ -71,7 +71,7 @@ def break_even_lines(found: "BreakEven") -> "altair.TopLevelMixin":
     chart = alt.layer(lines, rules, *texts).properties(width=WIDTH, height=HEIGHT)
     tips = found.cases[0]["idle_tips"]
     title = f"Break-even of {found.device}" + (f", {tips:,} tips on while idle" if tips else "")
-    return apply_style(chart, title, "Dashed: where a lower mode takes as much as staying ready")
+    return apply_style(chart, title, "Dashed: a lower mode uses as much energy as the ready mode")
 
 
 def _decades(alt: Any, channel: Any, field: str, title: str, rows: Sequence[Mapping[str, Any]]) -> Any:

@@ -8,7 +8,7 @@ __all__ = ["PluginDevice"]
 
 
 class PluginDevice(Device):
-    """A device with a custom mechanism, made by :class:`Device`: ``Device("my_module:MyDevice")``."""
+    """A device with a custom mechanism, such as ``Device("my_module:MyDevice")``."""
 
     MECHANISMS: ClassVar[tuple[str, ...]] = ("custom",)
     KIND: ClassVar[str] = "a custom device"
@@ -16,5 +16,5 @@ class PluginDevice(Device):
     ORDER: ClassVar[int] = 4
 
     def key_figures(self) -> list[tuple[str, float | None]]:
-        """List the few figures by which devices of a kind are compared: label with unit, value."""
+        """Return the figures of the catalogue table: label with unit, value."""
         return [("capacity (GB)", self.capacity_bytes / 1e9)]

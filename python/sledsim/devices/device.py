@@ -1,4 +1,4 @@
-"""Methods of every device, whatever its mechanism."""
+"""The base class of devices, for every mechanism."""
 
 import copy
 import json
@@ -41,29 +41,29 @@ class DesignLike(Protocol):
     def _in_scenario(self) -> dict[str, Any]: ...
 
 
-#: Precedes the name of a drawing of the catalogue where a device is named.
+#: Prefix of the name of a drawing of the catalogue in the name of a device.
 DRAWING_PREFIX = "drawing:"
-#: Most points of a curve.
+#: Maximum number of points of a curve.
 MOST_POINTS = 10_000
-#: Latest time at which a request can be due: some 31 years, ms.
+#: Latest dispatch time of a request, ms: about 31 years.
 LATEST_MS = 1e12
 
 
 class WrongMechanismError(SledsimError, AttributeError):
-    """Raised for an attribute that only devices of another mechanism have."""
+    """The error for an attribute that only devices of another mechanism have."""
 
 
 class Device:
-    """A device by itself: geometry, positioning and service times, without a workload.
+    """A device without a workload: geometry, positioning and service times.
 
-    What is made is a device of the right kind: :class:`MemsStorage`, :class:`DiskDrive`, :class:`SimpleDevice` or
-    :class:`PluginDevice`, which know more than what stands here.
+    The constructor returns an instance of the subclass for the mechanism: :class:`MemsStorage`, :class:`DiskDrive`,
+    :class:`SimpleDevice` or :class:`PluginDevice`, which have further methods.
 
     Parameters
     ----------
     name
         An entry of the catalogue, the path of a device file or of a drawing, a drawing of the catalogue such as
-        ``"drawing:g2"``, a whole device such as ``import_disksim`` gives, a design of
+        ``"drawing:g2"``, a complete device such as the result of ``import_disksim``, a design of
         :func:`sledsim.studies.design`, or a custom mechanism: its class, or ``"my_module:MyDevice"``.
     overrides
         Values that replace those of the entry, as on the command line: ``["device.settle_constants=0"]``.
@@ -73,22 +73,22 @@ class Device:
     Attributes
     ----------
     name : str
-        What it was made from.
+        The name that it was created from.
     parameters : dict
-        Every value, in the units of its name.
+        All parameters, in the units of their names.
     capacity_blocks, block_bytes : int
-        Logical blocks, and the size of one.
+        Number of logical blocks, and the size of a block.
     capacity_bytes : int
-        Room for data.
+        Capacity.
     cylinders : int
-        Everything in a cylinder is reached without moving the coarse actuator.
+        Number of cylinders. Blocks of a cylinder are accessed without moving the coarse actuator.
     """
 
-    #: What a scenario calls the mechanism, what people do, and the heading of a list of such devices.
+    #: Names of the mechanism in scenarios, its name in messages, and the heading of its devices in tables.
     MECHANISMS: ClassVar[tuple[str, ...]] = ()
     KIND: ClassVar[str] = "a device"
     HEADING: ClassVar[str] = "device"
-    #: Place of its kind in a list of all devices.
+    #: Sort key of the kind in a list of all devices.
     ORDER: ClassVar[int] = 0
 
     name: str
@@ -102,7 +102,7 @@ class Device:
     def __new__(
         cls, name: "str | type | Mapping[str, Any] | DesignLike" = "g2", /, *, overrides: Sets = (), **keys: Any
     ) -> Self:
-        """Make a device of the kind that its mechanism asks for."""
+        """Create an instance of the subclass for the mechanism."""
         if hasattr(name, "_in_scenario") and not isinstance(name, type):
             name = name._in_scenario()
         given = (
@@ -126,8 +126,8 @@ class Device:
         parameters = core.parameters
         kind = next(kind for kind in _kinds() if parameters["mechanism"] in kind.MECHANISMS)
         if not issubclass(kind, cls):
-            says = f"{name} is {kind.KIND}, not {cls.KIND}"
-            raise make_error(SledsimError, "unsupported", says, path="name", value=name, allowed=cls.KIND)
+            message = f"{name} is {kind.KIND}, not {cls.KIND}"
+            raise make_error(SledsimError, "unsupported", message, path="name", value=name, allowed=cls.KIND)
         made = super().__new__(kind)
         made.parameters, made._core = parameters, core
         return made
@@ -143,80 +143,80 @@ class Device:
         self.cylinders = self._core.cylinders
 
     def __getattr__(self, name: str) -> Any:
-        """Say whose the attribute is that this device does not have."""
+        """Raise an error that names the kind of device with the missing attribute."""
         for kind in () if name.startswith("_") else _kinds():
             if name in kind.__annotations__ or name in vars(kind):
-                says = f"{self.name} is {self.KIND}: only {kind.KIND} has {name}"
+                message = f"{self.name} is {self.KIND}: only {kind.KIND} has {name}"
                 raise make_error(
-                    WrongMechanismError, "unsupported", says, path=name, value=self.name, allowed=kind.KIND
+                    WrongMechanismError, "unsupported", message, path=name, value=self.name, allowed=kind.KIND
                 )
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return every value of the device as a scenario takes it.
+        """Return all parameters of the device in the form of a scenario.
 
-        In a scenario a device stands for itself: ``{"system": {"device": Device("g2", tips=3200)}}``.
+        A device can also be a value in a scenario: ``{"system": {"device": Device("g2", tips=3200)}}``.
         """
         return copy.deepcopy(self.parameters)
 
     def to_toml(self) -> str:
-        """Return the device as a device file with every value, which stands for it wherever a device is named."""
+        """Return the device as the text of a device file with all values."""
         values = {key: value for key, value in self.to_dict().items() if value is not None}
         name = values.pop("name", None)
         lines = [] if name is None else [f"title = {json.dumps(self.label, ensure_ascii=False)}"]
         lines += [f"mechanism = {json.dumps(values.pop('mechanism'))}", "", "[values]"]
         for key, value in values.items():
-            # A table there is a value with its source.
+            # In a device file, a table is a value with its source, so that table values need the key ``value``.
             lines += toml_lines(key, {"value": value} if isinstance(value, Mapping) else value)
         return "\n".join([*lines, ""])
 
     @property
     def label(self) -> str:
-        """The name in headings: that of the catalogue, file or drawing, and the values that differ from it."""
+        """The name in headings: the catalogue entry, file or drawing, and the values that differ from it."""
         from sledsim.devices.headings import device_heading
 
         return device_heading(self.parameters)
 
     def positioning_ms(self, lbns: Any, *, read: bool = True, at_ms: float = 0.0) -> Any:
-        """Return the time from a dispatch until the first bit can pass, on a device that has done nothing yet.
+        """Return the time from dispatch until the first bit can be transferred, on a device in its initial state.
 
-        An array for several blocks, a number for one.
+        The result is an array for several blocks, and a number for one.
 
         Parameters
         ----------
         lbns
             Logical block numbers.
         read
-            True if they are read; written otherwise.
+            True for reads, false for writes.
         at_ms
-            When the request is dispatched: where a disk's platters stand follows from it.
+            Time of dispatch, which determines the rotational position of a disk.
         """
-        wanted = self._lbns(lbns)
+        blocks = self._lbns(lbns)
         dispatch_ms = require_single("at_ms", require_numbers("at_ms", at_ms, 0, LATEST_MS, "ms"))
         is_read = require_single("read", require_flags("read", read))
-        return in_shape(self._core.positioning_ms(wanted.ravel(), is_read, round(dispatch_ms * 1e6)), wanted.shape)
+        return in_shape(self._core.positioning_ms(blocks.ravel(), is_read, round(dispatch_ms * 1e6)), blocks.shape)
 
     def serve(
         self, lbns: Any, blocks: Any = 1, *, read: Any = True, due_ms: Any = 0.0
     ) -> "dict[str, NDArray[np.generic]]":
-        """Serve requests one after the other, from the start on.
+        """Serve requests one after the other, on a device in its initial state.
 
         Parameters
         ----------
         lbns
             First block of each request.
         blocks
-            Blocks of each request, or of all.
+            Number of blocks of each request, or of all.
         read
-            True if each of them, or all, are read; written otherwise.
+            True for reads, false for writes: of each request, or of all.
         due_ms
-            When each is dispatched at the earliest; it waits until the one before it is done.
+            Earliest dispatch time of each request; it also waits for the request before it.
 
         Returns
         -------
         dict
-            NumPy columns, a row per request: ``start_ns``, ``end_ns``, ``free_ns``, the phases, and ``energy_j`` where
-            the device's powers are known.
+            NumPy columns with a row for each request: ``start_ns``, ``end_ns``, ``free_ns``, the phases, and
+            ``energy_j`` if the device's powers are known.
         """
         import numpy as np
 
@@ -226,23 +226,23 @@ class Device:
         return self._core.serve(first, count, reads, broadcast_to_requests("due_ms", due_ns, first.size))
 
     def serve_batch(self, lbns: Any, blocks: Any = 1, *, read: bool = True) -> "dict[str, NDArray[np.generic]]":
-        """Serve non-contiguous requests together, on a device that has done nothing yet.
+        """Serve non-contiguous requests together, on a device in its initial state.
 
-        What cannot access non-contiguous blocks together serves them one after the other.
+        Devices that cannot access non-contiguous blocks together serve the requests one after the other.
 
         Parameters
         ----------
         lbns
             First block of each request.
         blocks
-            Blocks of each request, or of all.
+            Number of blocks of each request, or of all.
         read
-            True if they are read; written otherwise.
+            True for reads, false for writes.
 
         Returns
         -------
         dict
-            NumPy columns as :meth:`serve` gives them.
+            NumPy columns as for :meth:`serve`.
         """
         first, count = self._requests(lbns, blocks)
         return self._core.serve_batch(first, count, require_single("read", require_flags("read", read)))
@@ -250,23 +250,23 @@ class Device:
     def serve_batches(
         self, lbns: Any, blocks: Any, sizes: Any, *, read: bool = True
     ) -> "dict[str, NDArray[np.generic]]":
-        """Serve batches of non-contiguous requests, each batch as soon as the one before it is complete.
+        """Serve batches of non-contiguous requests, each as soon as the previous batch completes.
 
         Parameters
         ----------
         lbns
             First block of each request, batch after batch.
         blocks
-            Blocks of each request, or of all.
+            Number of blocks of each request, or of all.
         sizes
-            Requests of each batch, at least 1.
+            Number of requests of each batch, at least 1.
         read
-            True if they are read; written otherwise.
+            True for reads, false for writes.
 
         Returns
         -------
         dict
-            NumPy columns as :meth:`serve` gives them.
+            NumPy columns as for :meth:`serve`.
         """
         import numpy as np
 
@@ -279,7 +279,7 @@ class Device:
         return self._core.serve_batches(first, count, batches.astype(np.uint64), is_read)
 
     def _lbns(self, lbns: Any) -> "NDArray[np.uint64]":
-        """Return blocks of the device."""
+        """Return block numbers as an array, and raise if one is not on the device."""
         import numpy as np
 
         return require_integers("lbns", lbns, 0, self.capacity_blocks - 1).astype(np.uint64)
@@ -297,23 +297,23 @@ class Device:
 
     @property
     def is_drawn(self) -> bool:
-        """True if the name is that of a drawing, from which the device was computed."""
+        """True if the device was computed from a drawing."""
         return self.name.startswith(DRAWING_PREFIX) or (
             is_document(self.name) and not is_document(str(self.parameters["name"]))
         )
 
     @property
     def has_powers(self) -> bool:
-        """True if the power that the device draws is known."""
+        """True if the powers of the device are known."""
         return self._core.has_powers
 
     def break_even(self) -> "BreakEven":
-        """Return the idle times past which the device saves energy by entering its lower idle modes.
+        """Return the idle times beyond which the lower idle modes of the device save energy.
 
         Raises
         ------
         SledsimError
-            Where the powers of the device are not known.
+            If the powers of the device are unknown.
 
         Examples
         --------
@@ -328,27 +328,27 @@ class Device:
         return BreakEven(self.label, self.parameters, self._core.break_even())
 
     def facts(self) -> list[tuple[str, float | None, str]]:
-        """List what follows from the parameters: label, value, unit."""
+        """Return figures derived from the parameters: label, value, unit."""
         return [("capacity", self.capacity_bytes / 1e9, "GB"), ("blocks", self.capacity_blocks, "")]
 
     def key_figures(self) -> list[tuple[str, float | None]]:
-        """List the few figures by which devices of a kind are compared: label with unit, value."""
+        """Return the figures of the catalogue table: label with unit, value."""
         return [("capacity (GB)", self.capacity_bytes / 1e9)]
 
     def seek_curve(self, points: int = 101) -> "dict[str, NDArray[np.generic]]":
-        """Return seek times against distance, as NumPy columns.
+        """Return seek times by distance, as NumPy columns.
 
         Parameters
         ----------
         points
-            Distances, from none to the whole stroke.
+            Number of distances, from 0 to the full stroke.
         """
         raise make_error(
             WrongMechanismError, "unsupported", f"{self.name} is {self.KIND}: it has no seeks", value=self.name
         )
 
     def seek_table(self) -> "Table":
-        """Return seek times against distance, as a table."""
+        """Return a table of seek times by distance."""
         raise make_error(
             WrongMechanismError, "unsupported", f"{self.name} is {self.KIND}: it has no seeks", value=self.name
         )
@@ -359,8 +359,8 @@ class Device:
         Parameters
         ----------
         kind
-            ``"curve"`` (seek time against distance); for MEMS storage ``"surface"`` (seek time over the X-Y plane);
-            for disks ``"zones"`` (sectors and media rate of the tracks).
+            ``"curve"`` (seek time by distance); for MEMS storage ``"surface"`` (seek time over the X-Y plane); for
+            disks ``"zones"`` (sectors per track and media rate).
         """
         charts = self._charts()
         if str(kind) not in charts:
@@ -370,11 +370,11 @@ class Device:
         return charts[kind](self)
 
     def _charts(self) -> "Mapping[str, Callable[[Any], altair.TopLevelMixin]]":
-        """Return what draws each picture there is of it."""
+        """Return the functions that draw its charts, by kind."""
         return {}
 
     def save_plot(self, path: str | Path, kind: str = "curve") -> None:
-        """Draw the device into a file (``.html``, ``.png``, ``.svg`` or ``.json``)."""
+        """Save a chart of the device to a file (``.html``, ``.png``, ``.svg`` or ``.json``)."""
         from sledsim.show.saving import save
 
         save(self.plot(kind), path)
@@ -391,7 +391,7 @@ class Device:
 
 def _kinds() -> list[type[Device]]:
     """Return the classes of devices."""
-    # They derive from the class in this module.
+    # A circular import: the subclasses import this module.
     from sledsim.devices.custom import PluginDevice
     from sledsim.devices.disk import DiskDrive
     from sledsim.devices.mems import MemsStorage
@@ -401,13 +401,13 @@ def _kinds() -> list[type[Device]]:
 
 
 def in_shape(values: "NDArray[Any]", shape: tuple[int, ...]) -> Any:
-    """Return values in a shape: a number for the shape of a number.
+    """Return values in a shape; the shape of a scalar gives a number.
 
     Parameters
     ----------
     values
-        The values, in one row.
+        A one-dimensional array.
     shape
-        The shape.
+        The new shape.
     """
     return values.reshape(shape)[()]

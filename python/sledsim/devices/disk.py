@@ -1,4 +1,4 @@
-"""A disk drive by itself: zones, places of blocks, seeks and rotation."""
+"""Disk drives: zones, locations of blocks, seeks and rotation."""
 
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -20,14 +20,14 @@ __all__ = ["DiskDrive", "Place"]
 
 
 class Place(NamedTuple):
-    """Where a block lies on a disk.
+    """The physical location of a block on a disk.
 
     Parameters
     ----------
     cylinder, head, sector
-        Counted from 0; sectors from the first of the track as the drive maps it.
+        Numbers from 0; sectors count from the first sector of the track in the drive's mapping.
     angle
-        Of the sector's start from the index mark, in revolutions.
+        Angle from the index mark to the start of the sector, in revolutions.
     """
 
     cylinder: int
@@ -37,21 +37,21 @@ class Place(NamedTuple):
 
 
 class DiskDrive(Device):
-    """A disk drive; made as a :class:`Device` is, and with what follows beside what that has.
+    """A disk drive; its parameters are those of :class:`Device`.
 
     Attributes
     ----------
     surfaces : int
-        Data surfaces.
+        Number of data surfaces.
     rotation_ms : float
-        Time of a revolution, speed error included.
+        Duration of a revolution, speed error included.
     mean_seek_ms, longest_seek_ms : float
-        Of a read's seek: mean over all pairs of cylinders; over the full stroke.
+        Seek times of reads: mean over all pairs of cylinders, and full stroke.
     bus_mb_s : float or None
-        Rate of the bus that reads are handed over on; ``None`` where it takes no time.
+        Transfer rate of the bus for reads; ``None`` if the transfer takes no time.
     streaming_bandwidth_mb_s : float
-        Of a sequential read of the whole medium, head switches and seeks from cylinder to cylinder included, and bus,
-        buffer and commands not.
+        Bandwidth of a sequential read of the whole medium, with head switches and cylinder switches, without bus,
+        buffer and command overhead.
     """
 
     MECHANISMS: ClassVar[tuple[str, ...]] = ("disk",)
@@ -78,7 +78,7 @@ class DiskDrive(Device):
         self.streaming_bandwidth_mb_s = self._disk.streaming_bandwidth_mb_s
 
     def place(self, lbn: int) -> Place:
-        """Return where a block lies.
+        """Return the physical location of a block.
 
         Parameters
         ----------
@@ -94,20 +94,20 @@ class DiskDrive(Device):
         -------
         dict
             NumPy columns ``first_cylinder``, ``last_cylinder``, ``sectors_per_track``, ``first_lbn``, ``blocks``,
-            ``media_mb_s`` (data passing under a head) and ``streaming_mb_s`` (of a sequential read, head switches and
-            seeks included).
+            ``media_mb_s`` (data rate under a head) and ``streaming_mb_s`` (rate of a sequential read, with head
+            switches and seeks).
         """
         return self._disk.zones()
 
     def seek_ms(self, distance_cylinders: Any, *, read: bool = True) -> Any:
-        """Return times of seeks over given distances, to another cylinder and the same head: a number for a number.
+        """Return the times of seeks to another cylinder with the same head; a number for a single distance.
 
         Parameters
         ----------
         distance_cylinders
-            Cylinders, below :attr:`cylinders`.
+            Distances in cylinders, below :attr:`cylinders`.
         read
-            For a read; a write settles longer.
+            True for reads, false for writes, which settle longer.
         """
         import numpy as np
 
@@ -116,18 +116,18 @@ class DiskDrive(Device):
         return in_shape(self._disk.seek_ms(distance.ravel(), is_read), distance.shape)
 
     def seek_curve(self, points: int = 201) -> "dict[str, NDArray[np.generic]]":
-        """Return seek times against distance, for reads and for writes.
+        """Return seek times by distance, for reads and writes.
 
         Parameters
         ----------
         points
-            Distances, spread evenly over the stroke, at most 10,000; short ones and those of a table come on top.
+            Number of evenly spaced distances, at most 10,000. Short distances and those of the parameters are added.
 
         Returns
         -------
         dict
-            NumPy columns ``op`` (``"read"`` or ``"write"``), ``distance_cylinders``, ``seek_ms`` and ``in_table``:
-            whether the parameters give the time of that very distance.
+            NumPy columns ``op`` (``"read"`` or ``"write"``), ``distance_cylinders``, ``seek_ms`` and ``in_table``,
+            which is true if the parameters give the time of this distance.
         """
         import numpy as np
 
@@ -140,12 +140,12 @@ class DiskDrive(Device):
             "op": np.repeat(["read", "write"], rows),
             "distance_cylinders": np.tile(distance, 2),
             "seek_ms": np.concatenate([self.seek_ms(distance), self.seek_ms(distance, read=False)]),
-            # A write's time is that of the table plus the settling, so only the read's is a point of it.
+            # Writes add settling to the times of the table, so that only reads are points of it.
             "in_table": np.concatenate([np.isin(distance, tabled), np.zeros(rows, dtype=np.bool_)]),
         }
 
     def _tabled_distances(self) -> "NDArray[np.float64]":
-        """Return the distances whose times the parameters give."""
+        """Return the distances with times in the parameters."""
         import numpy as np
 
         seek = self.parameters["seek"]
@@ -154,19 +154,19 @@ class DiskDrive(Device):
         return np.array([each for each in distances if 0 < each < self.cylinders], dtype=np.float64)
 
     def seek_table(self) -> "Table":
-        """Return seek times against distance, as a table."""
+        """Return a table of seek times by distance."""
         from sledsim.devices.disk_tables import seek_table
 
         return seek_table(self)
 
     def zone_table(self) -> "Table":
-        """Return the zones as a table."""
+        """Return a table of the zones."""
         from sledsim.devices.disk_tables import zone_table
 
         return zone_table(self)
 
     def key_figures(self) -> list[tuple[str, float | None]]:
-        """List the few figures by which devices of a kind are compared: label with unit, value."""
+        """Return the figures of the catalogue table: label with unit, value."""
         rpm: float = self.parameters["rotation_rpm"]
         return [
             ("capacity (GB)", self.capacity_bytes / 1e9),
@@ -178,7 +178,7 @@ class DiskDrive(Device):
         ]
 
     def facts(self) -> list[tuple[str, float | None, str]]:
-        """List what follows from the parameters: label, value, unit."""
+        """Return figures derived from the parameters: label, value, unit."""
         media = self.zones()["media_mb_s"]
         return [
             ("capacity", self.capacity_bytes / 1e9, "GB"),
@@ -197,11 +197,11 @@ class DiskDrive(Device):
         ]
 
     def _charts(self) -> "Mapping[str, Callable[[Any], altair.TopLevelMixin]]":
-        """Return what draws each picture there is of it."""
+        """Return the functions that draw its charts, by kind."""
         from sledsim.devices.disk_charts import seek_chart, zone_chart
 
         return {"curve": seek_chart, "zones": zone_chart}
 
 
-#: Distances up to which a seek curve has every single one: there it bends most.
+#: A seek curve has every distance up to this one, as it is steepest there.
 SHORT = 40

@@ -11,9 +11,10 @@ if TYPE_CHECKING:
 
 __all__ = ["seek_chart", "zone_chart"]
 
-#: Points of a table that a picture marks: more of them would hide the curve.
+#: Maximum number of marked points; more would hide the curve.
 MARKS = 250
-#: Short seeks have a panel of their own: they are the most frequent, and there the curve bends most.
+#: Short seeks have a separate panel, as they are the most frequent and the curve is steepest there. The panel covers
+#: this share of the stroke, and at least so many cylinders.
 SHORT_SHARE = 0.03
 LEAST_SHORT = 20
 SHORT_WIDTH = 200
@@ -28,12 +29,13 @@ def seek_chart(drive: "DiskDrive") -> "altair.TopLevelMixin":
         The drive.
     """
     alt = altair_library()
-    # No seek takes no time: the curve begins with the first cylinder.
+    # The curve starts at a distance of one cylinder, without the zero at distance 0.
     rows = [row for row in rows_of(drive.seek_curve()) if row["distance_cylinders"]]
-    said = f"{drive.parameters['seek']['curve']} curve; mean {drive.mean_seek_ms:.3g} ms over all pairs of cylinders"
+    mean = f"mean {drive.mean_seek_ms:.3g} ms over all pairs of cylinders"
+    subtitle = f"{drive.parameters['seek']['curve']} curve; {mean}"
     marked = _mark(rows)
     if marked:
-        said += "; dots: given by the parameters" + (f", one in {marked}" if marked > 1 else "")
+        subtitle += "; dots: given by the parameters" + (f", one in {marked}" if marked > 1 else "")
     ops = ["read", "write"]
     colour = alt.Color(
         "op:N",
@@ -66,11 +68,11 @@ def seek_chart(drive: "DiskDrive") -> "altair.TopLevelMixin":
     chart = alt.hconcat(
         panel(short, SHORT_WIDTH, "Seek time (ms)"), panel(longest, WIDTH - SHORT_WIDTH, None), spacing=14
     ).resolve_scale(y="shared")
-    return apply_style(chart, f"Seek time of {drive.label} against distance", said)
+    return apply_style(chart, f"Seek time of {drive.label} against distance", subtitle)
 
 
 def _mark(rows: list[dict[str, Any]]) -> int:
-    """Keep the mark of so many rows as a picture can show; return one in how many keeps it, 0 if none had one."""
+    """Limit the rows with ``in_table`` to every n-th one, so that at most ``MARKS`` are left; return n, 0 for none."""
     marked = [row for row in rows if row["in_table"]]
     stride = -(-len(marked) // MARKS)
     kept = {id(row) for row in marked[:: stride or 1]}
@@ -80,7 +82,7 @@ def _mark(rows: list[dict[str, Any]]) -> int:
 
 
 def zone_chart(drive: "DiskDrive") -> "altair.TopLevelMixin":
-    """Draw the zones: sectors of a track over the cylinders, and the media rate over the LBNs.
+    """Draw the zones: sectors per track over the cylinders, and the media rate over the LBNs.
 
     Parameters
     ----------
@@ -111,7 +113,7 @@ def zone_chart(drive: "DiskDrive") -> "altair.TopLevelMixin":
         y2=alt.datum(0),
     )
     gigabytes = alt.X(
-        "from_gb:Q", title="Place in the LBN space (GB)", scale=alt.Scale(domain=[0, rows[-1]["to_gb"]], nice=False)
+        "from_gb:Q", title="Position in the LBN space (GB)", scale=alt.Scale(domain=[0, rows[-1]["to_gb"]], nice=False)
     )
     names = {"media_mb_s": "under the head", "streaming_mb_s": "streaming, head switches included"}
     rate = (
@@ -133,8 +135,8 @@ def zone_chart(drive: "DiskDrive") -> "altair.TopLevelMixin":
     chart = alt.vconcat(
         sectors.properties(width=WIDTH, height=200), rate.properties(width=WIDTH, height=180), spacing=18
     )
-    said = (
+    subtitle = (
         f"{len(rows)} zones, {drive.surfaces} surfaces, {drive.parameters['rotation_rpm']:,g} rpm, "
         f"{drive.capacity_bytes / 1e9:.3g} GB; sequential read of the medium {drive.streaming_bandwidth_mb_s:.3g} MB/s"
     )
-    return apply_style(chart, f"Zones of {drive.label}", said)
+    return apply_style(chart, f"Zones of {drive.label}", subtitle)

@@ -1,4 +1,4 @@
-"""Zones and seeks of a disk drive as tables for people."""
+"""Tables of the zones and seek times of a disk drive."""
 
 from typing import TYPE_CHECKING
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 __all__ = ["seek_table", "zone_table"]
 
-#: Distances of a table, besides the shortest.
+#: Evenly spaced distances of a table.
 TABLE_LINES = 11
-#: Short distances that a table has besides.
+#: Additional short distances of a table.
 SHORT = (0, 1, 2, 5, 10, 20, 50, 100)
 
 
 def seek_table(drive: "DiskDrive") -> Table:
-    """Return seek times against distance as a table.
+    """Return a table of seek times by distance.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def seek_table(drive: "DiskDrive") -> Table:
 
 
 def zone_table(drive: "DiskDrive") -> Table:
-    """Return the zones as a table.
+    """Return a table of the zones.
 
     Parameters
     ----------

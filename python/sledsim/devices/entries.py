@@ -1,4 +1,4 @@
-"""The devices of the catalogue, by which a scenario names them."""
+"""The devices of the catalogue."""
 
 import json
 from collections.abc import Mapping
@@ -41,17 +41,17 @@ class CatalogValue:
     value
         The value.
     unit
-        Its unit; empty where it has none.
+        The unit; empty if there is none.
     source
         Key of the citation.
     where
         Table, figure or section of the source.
     kind
-        ``"published"``, ``"derived"`` or ``"assumed"``; like ``source`` empty where a device file does not say.
+        ``"published"``, ``"derived"`` or ``"assumed"``; may be empty in a device file, like ``source``.
     note
-        What one must know about it.
+        A remark on the value.
     alternatives
-        What other sources say.
+        Values from other sources.
     """
 
     value: Any
@@ -70,18 +70,18 @@ class DeviceEntry(CatalogEntry):
     Parameters
     ----------
     name, title, description, citations
-        As for every entry.
+        As for :class:`CatalogEntry`.
     mechanism
-        The kind of device.
+        The mechanism.
     values
-        Its values by name.
+        The values by name.
     """
 
     mechanism: str
     values: Mapping[str, CatalogValue]
 
     def table(self) -> Table:
-        """Return every value with its unit, source, place, kind and note."""
+        """Return a table of the values with unit, source, place, kind and note."""
         rows = []
         for name, entry in self.values.items():
             rows.append([name, _plain(entry.value), entry.unit, entry.source, entry.where, entry.kind, entry.note])
@@ -89,13 +89,13 @@ class DeviceEntry(CatalogEntry):
                 where, note = other.get("where", ""), other.get("note", "")
                 rows.append(["  elsewhere", _plain(other["value"]), entry.unit, other["source"], where, "", note])
         headers = ["value of " + self.name, "", "unit", "source", "where", "kind", "note"]
-        # A device file may have values without units and sources.
+        # Leave out empty columns: values of a device file may have no units and sources.
         shown = [i for i in range(len(headers)) if i < 2 or any(row[i] for row in rows)]
         headers, rows = [headers[i] for i in shown], [[row[i] for i in shown] for row in rows]
         return Table(headers, rows, title=f"{self.name}: {self.title}", left=frozenset(range(2, len(headers))))
 
     def tables(self) -> list[Table]:
-        """Return every value with its source, and what follows from them."""
+        """Return a table of the values with their sources, and one of derived figures."""
         made = Device(self.name)
         rows = [[label, number(value), unit] for label, value, unit in made.facts()]
         notes = device_questions(made.parameters)
@@ -104,9 +104,9 @@ class DeviceEntry(CatalogEntry):
         return [self.table(), Table(["derived figure", "", "unit"], rows, left=frozenset({2}), notes=notes)]
 
     def to_toml(self) -> str:
-        """Return a device file that is based on this one, with every value in a comment.
+        """Return the text of a device file based on this device, with every value in a comment.
 
-        A value whose comment is opened and changed takes the place of this device's; the others follow it.
+        A value that is uncommented and changed replaces that of this device.
         """
         lines = [
             "# A new device: uncomment a line and change its value. The other values are those of the base.",
@@ -116,14 +116,14 @@ class DeviceEntry(CatalogEntry):
             "[values]",
         ]
         for name, entry in self.values.items():
-            said = "; ".join(each for each in (entry.unit, entry.kind, f"{entry.source} {entry.where}".strip()) if each)
+            note = "; ".join(each for each in (entry.unit, entry.kind, f"{entry.source} {entry.where}".strip()) if each)
             *above, last = toml_lines(name, entry.value)
-            lines += [f"# {line}" for line in above] + [f"# {last}{'  # ' + said if said else ''}"]
+            lines += [f"# {line}" for line in above] + [f"# {last}{'  # ' + note if note else ''}"]
         return "\n".join([*lines, ""])
 
 
 def _plain(value: Any) -> str:
-    """Write a catalogue value as its file does; of long lists only how much they hold."""
+    """Return a catalogue value as text; for lists only their length."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):
@@ -134,7 +134,7 @@ def _plain(value: Any) -> str:
 
 
 def _named(key: str, value: Any) -> str:
-    """Write a value within a table."""
+    """Return a value of a table as text with its key."""
     if isinstance(value, list):
         return f"{len(value)} {key}"
     return value if isinstance(value, str) else f"{key} {_plain(value)}"
@@ -146,23 +146,25 @@ def catalog() -> Catalog[DeviceEntry]:
 
 
 def device_entry(name: str) -> DeviceEntry:
-    """Return a device of the catalogue or of a device file, or say which name is nearest.
+    """Return a device of the catalogue, of a device file or of a drawing.
+
+    The error for an unknown name suggests the nearest one.
 
     Parameters
     ----------
     name
-        Its name, or the path of its file or of a drawing.
+        Name of the device, or path of its file or of a drawing.
     """
     require_text(name)
     if is_document(name) or name.startswith(DRAWING_PREFIX):
-        made = Device(name)  # says what is wrong with it
+        made = Device(name)  # raises if it is invalid
         if made.is_drawn:
             return _entry_of_drawing(made)
     return entry_named("device", name, _of_content)
 
 
 def _entry_of_drawing(made: Device) -> DeviceEntry:
-    """Return a device made from a drawing, with the values that the drawing decides as derived ones."""
+    """Return the entry of a device computed from a drawing; its computed values have the kind ``"derived"``."""
     decided = load_drawing(_drawing_name(made.name), Path.cwd())
     base = device_entry(decided["name"])
     label = decided["label"]
@@ -176,22 +178,22 @@ def _entry_of_drawing(made: Device) -> DeviceEntry:
 
 
 def _drawing_name(device: str) -> str:
-    """Return the file or the name of the drawing of a device."""
+    """Return the file or the name of a device's drawing."""
     return device.removeprefix(DRAWING_PREFIX)
 
 
 def capacities() -> list[tuple[str, int]]:
-    """Return the devices of the catalogue with their capacities in bytes, the smallest first."""
+    """Return the names and capacities (bytes) of the devices of the catalogue, the smallest first."""
     return sorted(((name, Device(name).capacity_bytes) for name in catalog()), key=lambda each: each[1])
 
 
 def with_room(least_bytes: float) -> str | None:
-    """Return the smallest device of the catalogue with a capacity, MEMS storage if possible; ``None`` if there is none.
+    """Return the smallest device of the catalogue with a given capacity, preferably MEMS storage; ``None`` for none.
 
     Parameters
     ----------
     least_bytes
-        The capacity, bytes.
+        The required capacity, bytes.
     """
     large = [name for name, capacity_bytes in capacities() if capacity_bytes >= least_bytes]
     sleds = sled_names()
@@ -199,12 +201,12 @@ def with_room(least_bytes: float) -> str | None:
 
 
 def sled_names() -> set[str]:
-    """Return the devices of the catalogue that are MEMS storage."""
+    """Return the names of the MEMS storage devices of the catalogue."""
     return {name for name in catalog() if "mems" in Device(name).MECHANISMS}
 
 
 def _tables() -> list[Table]:
-    """Return the devices and what they can do: a table for each kind, and one for those of an installed crate."""
+    """Return a table of devices with key figures for each kind, and a table of mechanisms of other crates."""
     rows: dict[type[Device], list[list[str]]] = {}
     for name, entry in catalog().items():
         made = Device(name)
@@ -229,16 +231,16 @@ def _of_content(common: dict[str, Any], content: Mapping[str, Any]) -> DeviceEnt
     return DeviceEntry(**common, mechanism=content["mechanism"], values=values)
 
 
-def _catalog_value(said: Mapping[str, Any]) -> CatalogValue:
+def _catalog_value(keys: Mapping[str, Any]) -> CatalogValue:
     """Return a catalogue value; in a device file of the user it may have no source."""
     return CatalogValue(
-        value=said["value"],
-        unit=said.get("unit", ""),
-        source=said.get("source", ""),
-        where=said.get("where", ""),
-        kind=said.get("kind", ""),
-        note=said.get("note", ""),
-        alternatives=tuple(said.get("alternatives", ())),
+        value=keys["value"],
+        unit=keys.get("unit", ""),
+        source=keys.get("source", ""),
+        where=keys.get("where", ""),
+        kind=keys.get("kind", ""),
+        note=keys.get("note", ""),
+        alternatives=tuple(keys.get("alternatives", ())),
     )
 
 
@@ -248,24 +250,24 @@ def device(name: str = "g2", /, **keys: Any) -> Device:
 
 
 def device_of(argument: str, given: str | Mapping[str, Any], **more: Any) -> Device:
-    """Make the device that an argument names: what is wrong with it is wrong with that argument, or in its file.
+    """Create the device given by an argument; errors name the argument or the device file.
 
     Parameters
     ----------
     argument
-        What the caller calls it.
+        Name of the argument.
     given
-        A device of the catalogue, a device file, or a whole device.
+        A device of the catalogue, a device file, or a complete device.
     **more
         As for :class:`sledsim.Device`.
     """
-    # The keys of a device that is an argument `name` are set as `device.KEY`.
+    # Keys of a device given by the argument `name` are overridden as `device.KEY`.
     with by_arguments({"name": argument, "": "device" if argument == "name" else argument}):
         return Device(given, **more)
 
 
 def wrong_device(name: str, key: str) -> list[Fault]:
-    """Return what is wrong with the device that a key names: faults of its file, or of the key.
+    """Return the faults of a device named by a key, located in its file or at the key.
 
     Parameters
     ----------

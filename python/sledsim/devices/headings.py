@@ -1,4 +1,4 @@
-"""Headings of devices, and questions about implausible values."""
+"""Headings of devices, and notes about implausible values."""
 
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -15,14 +15,14 @@ from sledsim.show.naming import label_of
 
 __all__ = ["device_heading", "device_questions", "system_questions"]
 
-#: Most changed values that a heading lists.
+#: Maximum number of changed values in a heading.
 MOST_CHANGES = 3
 
 _ACCELERATION = Plausible(1, 10_000, "m/s²", "0.1–1,000 g; published devices: 12–105 g")
 _RANGE = Plausible(1, 1_000, "µm", "published devices: 100 µm")
 _OVERHEAD = Plausible(1e-4, 100, "ms", "controllers")
 
-#: Plausible values of devices. A value outside is questioned in a note.
+#: Plausible ranges of device values; a note questions values outside.
 PLAUSIBLE: Mapping[str, Plausible] = {
     "x_range_um": _RANGE,
     "y_range_um": _RANGE,
@@ -46,7 +46,7 @@ PLAUSIBLE: Mapping[str, Plausible] = {
 
 
 def device_heading(device: Mapping[str, Any]) -> str:
-    """Return the name of a device in headings, with the values that differ from those of its name.
+    """Return the name of a device in headings, with the values that differ from the device of that name.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def device_heading(device: Mapping[str, Any]) -> str:
 
 
 def device_questions(device: Mapping[str, Any]) -> list[str]:
-    """Return a note for each value of a device that no known device has. Values of the catalogue are not questioned.
+    """Return a note for each implausible value of a device, except values of the catalogue.
 
     Parameters
     ----------
@@ -72,14 +72,14 @@ def device_questions(device: Mapping[str, Any]) -> list[str]:
     """
     original = _original(device)
     if original is None:
-        # Values of a drawing are computed: a value that is off is not a slip of the pen.
+        # Values of a drawing are computed, so that an implausible one is not a typing error.
         return questions(device, PLAUSIBLE, prefix="device.", suggest=False)
-    asked = device if is_document(str(device["name"])) else {key: device[key] for key in _changed(device)}
-    return questions(asked, PLAUSIBLE, prefix="device.")
+    checked = device if is_document(str(device["name"])) else {key: device[key] for key in _changed(device)}
+    return questions(checked, PLAUSIBLE, prefix="device.")
 
 
 def system_questions(system: Mapping[str, Any]) -> list[str]:
-    """Return the questions about all devices of a system, each once.
+    """Return the notes about all devices of a system, without duplicates.
 
     Parameters
     ----------
@@ -96,12 +96,12 @@ def _changed(device: Mapping[str, Any]) -> list[str]:
 
 
 def _original(device: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the values of the device that the name stands for; ``None`` if the name is only a label."""
+    """Return the original values of the device with this name; ``None`` if the name is only a label."""
     name = device["name"]
     if not isinstance(name, str) or device["mechanism"] == "custom":
         return None
     try:
-        # A file may change while the program runs.
+        # Files are not cached, as they may change while the program runs.
         folders = tuple(catalog_folders())
         found = _read(name, folders) if is_document(name) else _of_catalog(name, folders)
     except SledsimError:

@@ -1,4 +1,4 @@
-"""MEMS storage by itself: geometry and motion of a sled."""
+"""MEMS storage: geometry and motion of a sled."""
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,27 +18,27 @@ if TYPE_CHECKING:
 
 __all__ = ["MemsStorage"]
 
-#: Most places of a surface along each axis.
+#: Maximum number of points of a surface along each axis.
 MOST_PLACES = 2_000
 
 
 class MemsStorage(Device):
-    """One sled of a MEMS device; made as a :class:`Device` is, and with what follows beside what that has.
+    """One sled of a MEMS device; its parameters are those of :class:`Device`.
 
     Attributes
     ----------
     tracks, rows, blocks_per_row : int
-        Geometry: tracks of a cylinder, rows of a track, blocks of a row.
+        Geometry: tracks per cylinder, rows per track, blocks per row.
     raw_capacity_bytes : float
         Capacity with the servo bits counted as data.
     readable_bytes : int
-        What of the capacity can be read: all but blocks of which more tips failed than spare ones and code make up for.
+        Readable capacity, without blocks in which more tips failed than spare tips and error correction can replace.
     settle_ms : float
-        Settling after a move along X.
+        Settling time after a move along X.
     access_speed_m_s : float
         Speed of the sled while it reads or writes.
     peak_bandwidth_mb_s, streaming_bandwidth_mb_s : float
-        With the servo bits counted as data; of a long sequential read.
+        Bandwidth with the servo bits counted as data, and bandwidth of a long sequential read.
     """
 
     MECHANISMS: ClassVar[tuple[str, ...]] = ("mems",)
@@ -70,7 +70,7 @@ class MemsStorage(Device):
         self.streaming_bandwidth_mb_s = self._sled.streaming_bandwidth_mb_s
 
     def place(self, lbn: int) -> tuple[int, int, int, int]:
-        """Return where a block lies: cylinder, track, row, and place within the row.
+        """Return the physical location of a block: cylinder, track, row, and index within the row.
 
         Parameters
         ----------
@@ -80,7 +80,7 @@ class MemsStorage(Device):
         return self._sled.place(require_single_integer("lbn", lbn, 0, self.capacity_blocks - 1))
 
     def equivalent(self, lbn: int) -> "NDArray[np.uint64]":
-        """Return the blocks that can be read together with one (Schlosser and Ganger 2004, section 6).
+        """Return the equivalent blocks of a block, which can be read together (Schlosser and Ganger 2004, section 6).
 
         Parameters
         ----------
@@ -90,27 +90,27 @@ class MemsStorage(Device):
         return self._sled.equivalent(require_single_integer("lbn", lbn, 0, self.capacity_blocks - 1))
 
     def seek_x_ms(self, from_um: Any, to_um: Any) -> Any:
-        """Return times of moves along X, settling included, from rest to rest: a number for numbers.
+        """Return the times of moves along X from rest to rest, settling included; a number for single positions.
 
         Parameters
         ----------
         from_um, to_um
-            Micrometres from the centre.
+            Positions, micrometres from the centre.
         """
         start, end = self._moves("x", from_um, to_um)
         return in_shape(self._sled.seek_x_ms(start.ravel(), end.ravel()), start.shape)
 
     def seek_y_ms(self, from_um: Any, to_um: Any, from_direction: int = 1, to_direction: int | None = None) -> Any:
-        """Return times of moves along Y, arriving at access speed: a number for numbers.
+        """Return the times of moves along Y, with arrival at access speed; a number for single positions.
 
         Parameters
         ----------
         from_um, to_um
-            Micrometres from the centre.
+            Positions, micrometres from the centre.
         from_direction
-            Leaving at access speed upward (1) or downward (-1), or from rest (0).
+            Initial motion: at access speed upward (1) or downward (-1), or at rest (0).
         to_direction
-            Arriving upward (1) or downward (-1); whichever the device can and is sooner when not given.
+            Direction of arrival: upward (1) or downward (-1); by default, the faster of those the device supports.
         """
         import numpy as np
 
@@ -128,7 +128,7 @@ class MemsStorage(Device):
         return in_shape(least, start.shape)
 
     def _moves(self, axis: str, from_um: Any, to_um: Any) -> "list[NDArray[np.float64]]":
-        """Return where moves along an axis begin and end."""
+        """Return the start and end positions of moves along an axis, and raise if one is out of range."""
         half_um = self.parameters[f"{axis}_range_um"] / 2
         ends = {
             name: require_numbers(name, um, -half_um, half_um, "um")
@@ -137,12 +137,12 @@ class MemsStorage(Device):
         return broadcast_together(**ends)
 
     def seek_curve(self, points: int = 101) -> "dict[str, NDArray[np.generic]]":
-        """Return seek times against distance: mean, least and longest over the places to start from.
+        """Return seek times by distance: mean, minimum and maximum over the starting positions.
 
         Parameters
         ----------
         points
-            Distances, from 0 to the whole travel; from 2 to 10,000.
+            Number of distances, from 0 to the whole travel; from 2 to 10,000.
 
         Returns
         -------
@@ -154,12 +154,12 @@ class MemsStorage(Device):
         return seek_curve(self, require_single_integer("points", points, 2, MOST_POINTS))
 
     def seek_surface(self, points: int = 61) -> "dict[str, NDArray[np.generic]]":
-        """Return seek times from rest at the centre to places all over a tip's region.
+        """Return seek times from rest at the centre to a grid of positions in a tip's region.
 
         Parameters
         ----------
         points
-            Places along each axis; at most 2000.
+            Number of positions along each axis; at most 2,000.
 
         Returns
         -------
@@ -171,19 +171,19 @@ class MemsStorage(Device):
         return seek_surface(self, require_single_integer("points", points, 1, MOST_PLACES))
 
     def seek_table(self) -> "Table":
-        """Return seek times against distance, as a table."""
+        """Return a table of seek times by distance."""
         from sledsim.devices.motion import curve_table
 
         return curve_table(self, self.seek_curve())
 
     def surface_table(self) -> "Table":
-        """Return seek times from rest at the centre, as a table."""
+        """Return a table of seek times from rest at the centre."""
         from sledsim.devices.motion import surface_table
 
         return surface_table(self, self.seek_surface())
 
     def key_figures(self) -> list[tuple[str, float | None]]:
-        """List the few figures by which devices of a kind are compared: label with unit, value."""
+        """Return the figures of the catalogue table: label with unit, value."""
         return [
             ("capacity (GB)", self.capacity_bytes / 1e9),
             ("streaming (MB/s)", self.streaming_bandwidth_mb_s),
@@ -192,11 +192,11 @@ class MemsStorage(Device):
         ]
 
     def _has_losses(self) -> bool:
-        """Return true if failed tips have taken blocks with them."""
+        """Return true if blocks are unreadable because of failed tips."""
         return self.readable_bytes < self.capacity_bytes
 
     def facts(self) -> list[tuple[str, float | None, str]]:
-        """List what follows from the parameters: label, value, unit."""
+        """Return figures derived from the parameters: label, value, unit."""
         sleds = self.parameters["sleds"]
         return [
             *([("sleds, each with the figures below", sleds, "")] if sleds > 1 else []),
@@ -215,7 +215,7 @@ class MemsStorage(Device):
         ]
 
     def _charts(self) -> "Mapping[str, Callable[[Any], altair.TopLevelMixin]]":
-        """Return what draws each picture there is of it."""
+        """Return the functions that draw its charts, by kind."""
         from sledsim.devices.mems_charts import curve_chart, surface_chart
 
         return {"curve": curve_chart, "surface": surface_chart}

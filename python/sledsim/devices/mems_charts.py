@@ -1,4 +1,4 @@
-"""Seek curve and seek surface of a device."""
+"""Charts of seek times of MEMS storage: by distance, and over the X-Y plane."""
 
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ __all__ = ["curve_chart", "surface_chart"]
 
 
 def curve_chart(device: "MemsStorage") -> "altair.TopLevelMixin":
-    """Draw seek time against distance: a line for the mean, a band for the places the move starts from.
+    """Draw seek time against distance: a line for the mean, and a band for the range over starting positions.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Seek times of a device as columns: against distance, and over the plane."""
+"""Seek times of MEMS storage: by distance, and over the X-Y plane."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -15,31 +15,31 @@ if TYPE_CHECKING:
 
 __all__ = ["curve_table", "seek_curve", "seek_surface", "surface_table"]
 
-#: Places from which the moves of each distance start.
+#: Number of starting positions for each distance.
 STARTS = 41
 
 
 def seek_curve(device: "MemsStorage", points: int) -> "dict[str, NDArray[np.generic]]":
-    """Return seek times against distance; see :meth:`sledsim.MemsStorage.seek_curve`.
+    """Return seek times by distance; see :meth:`sledsim.MemsStorage.seek_curve`.
 
-    Along X the sled moves from rest to rest and settles. Along Y it leaves at access speed, upward or downward,
-    and arrives at access speed in whichever direction is sooner.
+    Along X the sled moves from rest to rest and settles. Along Y it leaves at access speed, upward or downward, and
+    arrives at access speed in the faster direction.
     """
     columns: dict[str, list[NDArray[np.generic]]] = {}
     for axis in ("X", "Y"):
         travel_um = float(device.parameters[f"{axis.lower()}_range_um"])
-        # The first step is one cylinder: from there on a move along X settles.
+        # The first distance above 0 is one cylinder, the shortest move along X with settling.
         step_um = device.parameters["bit_nm"] / 1e3
         distance = np.append(0.0, np.linspace(step_um, travel_um, points - 1))
-        # Every start from which the move stays within the travel, in both directions.
+        # Starting positions from which the move stays within the travel.
         start = -travel_um / 2 + np.linspace(0.0, 1.0, STARTS) * (travel_um - distance)[:, None]
-        # Rounding must not lead out of the travel.
+        # Rounding must not exceed the travel.
         end = np.minimum(start + distance[:, None], travel_um / 2)
         pairs = ((start, end), (end, start))
         if axis == "X":
             times = [device.seek_x_ms(begin, end) for begin, end in pairs]
         else:
-            times = [device.seek_y_ms(begin, end, way) for begin, end in pairs for way in (1, -1)]
+            times = [device.seek_y_ms(begin, end, direction) for begin, end in pairs for direction in (1, -1)]
         together = np.concatenate(times, axis=1)
         rows: dict[str, NDArray[np.generic]] = {
             "axis": np.full(points, axis),
@@ -75,14 +75,14 @@ TABLE_LINES = 11
 
 
 def curve_table(device: "MemsStorage", columns: "Mapping[str, NDArray[np.generic]]") -> Table:
-    """Return a seek curve as a table.
+    """Return a table of a seek curve.
 
     Parameters
     ----------
     device
         The device.
     columns
-        As :meth:`sledsim.MemsStorage.seek_curve` gives them.
+        The result of :meth:`sledsim.MemsStorage.seek_curve`.
     """
     rows = []
     along = {axis: _where(columns, columns["axis"] == axis) for axis in ("X", "Y")}
@@ -96,14 +96,14 @@ def curve_table(device: "MemsStorage", columns: "Mapping[str, NDArray[np.generic
 
 
 def surface_table(device: "MemsStorage", columns: "Mapping[str, NDArray[np.generic]]") -> Table:
-    """Return a seek surface as a table: X across, Y down.
+    """Return a table of a seek surface, with X in columns and Y in rows.
 
     Parameters
     ----------
     device
         The device.
     columns
-        As :meth:`sledsim.MemsStorage.seek_surface` gives them.
+        The result of :meth:`sledsim.MemsStorage.seek_surface`.
     """
     x, y = np.unique(columns["x_um"]), np.unique(columns["y_um"])
     times = columns["seek_ms"].reshape(len(y), len(x))

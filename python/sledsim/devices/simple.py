@@ -8,7 +8,7 @@ __all__ = ["SimpleDevice"]
 
 
 class SimpleDevice(Device):
-    """A device whose time is constant, or linear in the distance between requests; made as a :class:`Device` is."""
+    """A device with constant access times, or times linear in the distance between requests."""
 
     MECHANISMS: ClassVar[tuple[str, ...]] = ("simpledisk-constant", "simpledisk-linear")
     KIND: ClassVar[str] = "a simple device"
@@ -16,7 +16,7 @@ class SimpleDevice(Device):
     ORDER: ClassVar[int] = 3
 
     def key_figures(self) -> list[tuple[str, float | None]]:
-        """List the few figures by which devices of a kind are compared: label with unit, value."""
+        """Return the figures of the catalogue table: label with unit, value."""
         given = self.parameters
         ends = [given["access_ms"]] * 2 if "access_ms" in given else [given["nearest_ms"], given["farthest_ms"]]
         return [

@@ -1,4 +1,4 @@
-"""Pages in files: charts as files and definitions, and the templates of pages."""
+"""HTML reports: chart files, chart definitions for pages, and page templates."""
 
 from sledsim._loading import attach
 

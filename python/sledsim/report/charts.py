@@ -1,4 +1,4 @@
-"""Charts as files, and as definitions that a page draws."""
+"""Charts as files, and as Vega-Lite definitions for pages."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ def write_chart(chart: "altair.TopLevelMixin", stem: Path) -> None:
     chart
         The chart.
     stem
-        The files without their endings.
+        Path of the files without suffix.
     """
     picture = converted_text("vegalite_to_svg", chart.to_dict(), vl_version=vega_lite_version())
     write_atomically(stem.with_suffix(".svg"), picture)
@@ -30,7 +30,7 @@ def write_chart(chart: "altair.TopLevelMixin", stem: Path) -> None:
 
 
 def write_library(path: Path) -> None:
-    """Write Vega, Vega-Lite and Vega-Embed, which draw charts in a browser, into one file of JavaScript.
+    """Write Vega, Vega-Lite and Vega-Embed, which draw charts in a browser, to one JavaScript file.
 
     Parameters
     ----------
@@ -41,14 +41,14 @@ def write_library(path: Path) -> None:
 
 
 def definition_of(chart: "altair.TopLevelMixin", description: str) -> dict[str, Any]:
-    """Return a chart's definition for a page, which writes the title itself: there it wraps. Marks tell their values.
+    """Return a chart's definition for a page, without title (the page writes it, wrapped) and with tooltips.
 
     Parameters
     ----------
     chart
         The chart.
     description
-        What it shows, for who can't see it.
+        Alternative text for screen readers.
     """
     definition: dict[str, Any] = chart.to_dict()
     definition.pop("title", None)
@@ -58,7 +58,7 @@ def definition_of(chart: "altair.TopLevelMixin", description: str) -> dict[str, 
 
 
 def caption_of(chart: "altair.TopLevelMixin") -> list[str]:
-    """Return a chart's subtitle, line by line: under which circumstances it was made.
+    """Return the lines of a chart's subtitle, which state the conditions of the results.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is in a trace, as tables: totals, and small histograms of lengths, of times between arrivals and of reads."""
+"""Tables of the statistics of a trace: totals, and histograms of request sizes and interarrival times."""
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
@@ -9,9 +9,9 @@ from sledsim.show.tables import Table, duration, number
 
 __all__ = ["info_tables"]
 
-#: What has tables of its own.
+#: Keys that are not rows of the first table.
 ELSEWHERE = {"sizes", "gaps", "device_list", "lists_objects"}
-#: Figures that a list of objects does not have: the offsets of its records are numbers of objects.
+#: Keys without a meaning for a list of objects, whose offsets are numbers of objects.
 OF_DEVICES = {
     "sector_bytes",
     "min_offset_bytes",
@@ -31,27 +31,27 @@ LABELS = {
     "suspect": "suspect records",
     "other": "other records",
 }
-#: The longest bar of a histogram.
+#: Length of the longest bar of a histogram, characters.
 BAR = 32
-#: Devices of a trace that are named one by one; of more, runs of numbers and how many there are.
+#: Maximum number of devices, or runs of consecutive numbers, that are listed.
 NAMED = 12
 
 
 def info_tables(
     path: Path, info: Mapping[str, Any], fits: Sequence[tuple[str, int]] = (), sleds: Collection[str] = ()
 ) -> list[Table]:
-    """Return what is in a trace, as tables.
+    """Return tables of the statistics of a trace.
 
     Parameters
     ----------
     path
         The trace.
     info
-        What :meth:`sledsim.Trace.info` found.
+        The result of :meth:`sledsim.Trace.info`.
     fits
-        Devices that it might be replayed on, with the bytes that each has room for.
+        Devices for a replay, with their capacities in bytes.
     sleds
-        Those of the devices that are MEMS storage.
+        The names of those devices that are MEMS storage.
     """
     left_out = ELSEWHERE | OF_DEVICES if info["lists_objects"] else ELSEWHERE
     # Without times the core reports a duration of 0.
@@ -72,20 +72,20 @@ def info_tables(
 
 
 def _devices(info: Mapping[str, Any]) -> str:
-    """Say which devices a trace has, in one line: runs of numbers as such."""
+    """Return the devices of a trace in one line, with runs of consecutive numbers as ranges."""
     numbers, count = list(info["device_list"]), info["devices"]
     if not numbers:
         return number(count)
     starts = [0, *(place + 1 for place, (one, other) in enumerate(pairwise(numbers)) if other != one + 1), len(numbers)]
     runs = [numbers[start:end] for start, end in pairwise(starts)]
-    said = [str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
-    shown, more = said[:NAMED], len(said) > NAMED or count > len(numbers)
+    ranges = [str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
+    shown, more = ranges[:NAMED], len(ranges) > NAMED or count > len(numbers)
     merged = "; a replay merges them into one, or selects some with --devices" if count > 1 else ""
     return f"{number(count)}: {', '.join(shown)}{' and so on' if more else ''}{merged}"
 
 
 def _fitting(end_bytes: int, fits: Sequence[tuple[str, int]], sleds: Collection[str]) -> list[list[str]]:
-    """Say on which devices a trace can be replayed as it is, and which are too small."""
+    """Return rows with the devices on which a trace fits unchanged, and those that are too small."""
     if not fits:
         return []
     small = [f"{name} ({number(capacity / 1e9)} GB)" for name, capacity in fits if capacity < end_bytes]
@@ -124,7 +124,7 @@ def _gaps(bins: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _bar(count: int, most: int) -> str:
-    """Draw a bar in eighths of a character; what occurs at all can be seen."""
+    """Draw a bar in eighths of a character; a count above zero has at least one eighth."""
     eighths = max(round(8 * BAR * count / most), 1) if count else 0
     return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
 
@@ -137,7 +137,7 @@ def _bytes(size: int) -> str:
 
 
 def _label(key: str) -> str:
-    """Write a key that ends in its unit with the unit in brackets; what counts bytes does so."""
+    """Return the label of a key, with the unit at the end of the key in brackets."""
     if key in LABELS:
         return LABELS[key]
     name, _, unit = key.replace("_", " ").rpartition(" ")
@@ -151,7 +151,7 @@ def _format_value(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         text = number(value, 6)
-        # Zeros at the end of 24,576.0 or 0.00800000 say nothing.
+        # Drop trailing zeros, as in 24,576.0 or 0.00800000.
         return text.rstrip("0").removesuffix(".") if "." in text and "e" not in text else text
     if isinstance(value, int):
         return number(value)

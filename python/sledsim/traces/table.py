@@ -1,4 +1,4 @@
-"""Traces in memory: columns of arrays, frames and Parquet files, as the core takes them."""
+"""Traces in memory: conversion of arrays, frames and Parquet files to the columns of the core."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MEMORY", "column_names", "for_each_row", "is_frame", "is_parquet", "parquet_table", "table_of"]
 
-#: Start of the name of a trace in memory; its content's hash follows.
+#: Prefix of the name of a trace in memory, followed by the hash of its content.
 MEMORY = "memory:"
 #: Hexadecimal digits of the hash.
 NAME_DIGITS = 16
@@ -33,10 +33,10 @@ EXACT = frozenset(f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", 
     "VARCHAR",
 }
 
-#: How missing values of object columns are written.
+#: Texts of missing values in object columns.
 MISSING = frozenset({"nan", "<NA>", "NaT"})
 
-#: Columns of truth values that :meth:`sledsim.Trace.head` gives in place of an operation.
+#: Boolean columns of :meth:`sledsim.Trace.head`, which replace an operation column.
 OPERATION_FLAGS = ("flush", "fua")
 READ_FLAGS = ("is_read", "read")
 
@@ -47,7 +47,7 @@ def is_parquet(path: Path) -> bool:
         with path.open("rb") as file:
             return file.read(4) == b"PAR1"
     except OSError:
-        # The reader of the file reports the error.
+        # The error is reported when the file is read.
         return False
 
 
@@ -64,7 +64,7 @@ def column_names(frame: Any) -> list[Any]:
 
 
 def for_each_row(columns: Mapping[str, Any]) -> "dict[str, NDArray[Any]]":
-    """Return columns as arrays, those of a single value as long as the others."""
+    """Return columns as arrays of equal length; single values are repeated."""
     import numpy as np
 
     arrays = {}
@@ -106,8 +106,8 @@ def parquet_table(path: Path, columns: Mapping[str, str] | None) -> tuple[_core.
     except (MemoryError, duckdb.OutOfMemoryException):
         raise make_error(TraceError, "unreadable", "there is not enough memory to read it", file=path) from None
     except duckdb.Error:
-        says = "it begins as Parquet does, but is damaged, or not whole: fetch it, or write it, once more"
-        raise make_error(TraceError, "unreadable", says, file=path) from None
+        message = "a damaged or incomplete Parquet file: download or write it again"
+        raise make_error(TraceError, "unreadable", message, file=path) from None
 
 
 def table_of(
@@ -154,7 +154,7 @@ def table_of(
 
 
 def _flags(named: Iterable[str], columns: Mapping[str, str] | None) -> list[str]:
-    """Return the columns of truth values that say the operation, the one of reads first."""
+    """Return the names of the boolean columns that give the operation, the one of reads first."""
     if columns is not None and "op" in columns:
         return []
     read = [each for each in READ_FLAGS if each in named]
@@ -182,7 +182,7 @@ def _arrays(frame: Any, named: Mapping[str, Any]) -> "dict[str, NDArray[Any]]":
 
 
 def _fill_missing(array: "NDArray[Any]") -> "NDArray[Any]":
-    """Return an array whose missing values are empty texts, as a CSV file has them."""
+    """Return an array with missing values as empty texts, as in a CSV file."""
     import numpy as np
 
     if isinstance(array, np.ma.MaskedArray):
@@ -191,7 +191,7 @@ def _fill_missing(array: "NDArray[Any]") -> "NDArray[Any]":
 
 
 def _operations(flags: "Mapping[str, NDArray[Any]]") -> "NDArray[Any]":
-    """Return the operation of each row from columns of truth values."""
+    """Return the operation of each row from boolean columns."""
     import numpy as np
 
     for name, array in flags.items():
@@ -205,7 +205,7 @@ def _operations(flags: "Mapping[str, NDArray[Any]]") -> "NDArray[Any]":
 
 
 def _core_column(name: str, array: "NDArray[Any]") -> "CoreColumn":
-    """Return a column as the core takes it."""
+    """Return a column in the format of the core."""
     import numpy as np
 
     if array.ndim != 1:
@@ -214,7 +214,7 @@ def _core_column(name: str, array: "NDArray[Any]") -> "CoreColumn":
         array = _numbers_or_texts(array)
     kind, size = array.dtype.kind, array.dtype.itemsize
     if kind == "f" and size < 8:
-        # The shortest decimal form of a short number, as a CSV file has it.
+        # Convert through the shortest decimal form, as in a CSV file.
         return array.astype(str).astype(np.float64)
     if kind in "iuf":
         if kind == "f" and size > 8:
@@ -248,5 +248,5 @@ def _digest(columns: "Iterable[tuple[str, CoreColumn]]") -> str:
     return found.hexdigest()[:NAME_DIGITS]
 
 
-def _no_column(name: str, value: object, says: str) -> TraceError:
-    return make_error(TraceError, "wrong-type", f"column {name!r}: {says}", path=name, value=brief(value)[0])
+def _no_column(name: str, value: object, message: str) -> TraceError:
+    return make_error(TraceError, "wrong-type", f"column {name!r}: {message}", path=name, value=brief(value)[0])

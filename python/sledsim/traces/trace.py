@@ -1,4 +1,4 @@
-"""Block traces: what is in them, their records, and other formats."""
+"""Block traces: statistics, records, and conversion to other formats."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -40,10 +40,10 @@ __all__ = [
     "written_as",
 ]
 
-#: Columns of a CSV trace that the core has written: left to guess, DuckDB takes numbers beyond 2^63 for floats.
+#: Column types of a CSV trace written by the core. By default, DuckDB reads numbers beyond 2^63 as floats.
 CSV_COLUMNS = "{t_ns: 'UBIGINT', device: 'UINTEGER', offset_bytes: 'UBIGINT', bytes: 'UBIGINT', op: 'VARCHAR'}"
 
-#: Records that are read at once.
+#: Default number of records in a batch.
 BATCH_RECORDS = 65_536
 
 #: The path of a trace, a :class:`Trace`, or a frame as for :meth:`Trace.from_frame`.
@@ -53,24 +53,24 @@ TraceLike = Any
 class Trace:
     """A block trace: a file, or columns in memory.
 
-    :func:`open_trace` opens a file. :meth:`from_columns` and :meth:`from_frame` take columns in memory. A trace goes
-    wherever the path of one goes: :func:`sledsim.replay`, :func:`sledsim.studies.hit_ratio`, and as ``workload`` in a
-    scenario or a sweep.
+    :func:`open_trace` opens a file. :meth:`from_columns` and :meth:`from_frame` take columns in memory. A trace can
+    replace the path of a trace in every function, such as :func:`sledsim.replay` and
+    :func:`sledsim.studies.hit_ratio`, and is a ``workload`` of a scenario or a sweep.
 
     Parameters
     ----------
     path
         The trace.
     format
-        Its format; recognised by its content when not given.
+        Its format; detected from the content by default.
     skip_bad
-        Malformed records to pass over.
+        Number of malformed records to skip.
     sort
         True to sort the records by time.
     sector_bytes
-        Bytes in a sector, where it is not what the format says.
+        Sector size, bytes, if it differs from that of the format.
     columns
-        For CSV and Parquet: which column holds what.
+        For CSV and Parquet: names of columns by meaning.
     event, time_unit
         As for :func:`open_trace`.
     """
@@ -89,7 +89,7 @@ class Trace:
     ) -> None:
         options = reading_options(format, skip_bad, sector_bytes, columns, event, time_unit, sort=sort)
         self._source = _file_source(path, options)
-        # Errors of the whole trace are raised here, not at the first record.
+        # Raise errors of the file here rather than at the first record.
         self._reader()
 
     @classmethod
@@ -111,7 +111,7 @@ class Trace:
         skip_bad: int = 0,
         sort: bool = False,
     ) -> Self:
-        """Make a trace of columns in memory: arrays, lists or Series of one length, a row for each request.
+        """Create a trace from columns in memory: arrays, lists or Series of one length, with a row for each request.
 
         The trace replays exactly as a CSV file with these columns. The columns are copied, so a later change of them
         does not change the trace.
@@ -131,18 +131,18 @@ class Trace:
             Instead of ``is_read``: texts ``R`` or ``read``, ``W`` or ``write``, ``WF`` (write with forced unit access)
             and ``F`` or ``flush``.
         device
-            Device numbers; 0 when not given.
+            Device numbers; 0 by default.
         sector_bytes
-            Size of the blocks that ``lbn`` and ``blocks`` count, bytes; 512 when not given.
+            Size of the blocks of ``lbn`` and ``blocks``, bytes; 512 by default.
         skip_bad
-            Malformed records to pass over; one more is an error.
+            Number of malformed records to skip; one more is an error.
         sort
             True to sort the records by time.
 
         Raises
         ------
         TraceError
-            A column is missing or given twice, columns differ in length, or a value is wrong: the error names its
+            If a column is missing or given twice, columns differ in length, or a value is invalid: the error names its
             index.
 
         Examples
@@ -162,9 +162,9 @@ class Trace:
             chosen = {name: value for name, value in choices.items() if value is not None}
             if len(chosen) != 1:
                 names = ", ".join(chosen or choices)
-                says = f"the {meaning}: give one of {names}" + (", not several" if chosen else "")
+                message = f"the {meaning}: give one of {names}" + (", not several" if chosen else "")
                 raise make_error(
-                    TraceError, "conflict" if chosen else "missing", says, path=next(iter(chosen or choices))
+                    TraceError, "conflict" if chosen else "missing", message, path=next(iter(chosen or choices))
                 )
             columns |= chosen
         if device is not None:
@@ -181,12 +181,12 @@ class Trace:
         skip_bad: int = 0,
         sort: bool = False,
     ) -> Self:
-        """Make a trace of a frame in memory.
+        """Create a trace from a frame in memory.
 
-        The trace replays exactly as a CSV file with the same columns, and its columns are found as those of a CSV
-        file: by their names, such as ``time_ms``, ``lbn``, ``blocks`` and ``op``, or by ``columns``. A unit that
-        neither states is an error. Other columns are ignored. Of :func:`open_trace`'s own frames, the columns
-        ``read``, ``flush`` and ``fua`` stand for ``op``; ``is_read`` is the same as ``read``. Times may be dates.
+        The trace replays exactly as a CSV file with the same columns. Columns are found as in a CSV file: by their
+        names, such as ``time_ms``, ``lbn``, ``blocks`` and ``op``, or by ``columns``. If neither states a unit, an
+        error is raised. Other columns are ignored. The boolean columns ``read``, ``flush`` and ``fua`` of
+        :meth:`batches` replace ``op``; ``is_read`` is the same as ``read``. Times may be dates.
 
         Parameters
         ----------
@@ -195,16 +195,16 @@ class Trace:
         columns
             Column names by meaning, as for :func:`open_trace`.
         sector_bytes
-            Size of the sectors that columns such as ``lbn`` and ``blocks`` count, bytes; 512 when not given.
+            Size of the sectors of columns such as ``lbn`` and ``blocks``, bytes; 512 by default.
         skip_bad
-            Malformed records to pass over; one more is an error.
+            Number of malformed records to skip; one more is an error.
         sort
             True to sort the records by time.
 
         Raises
         ------
         TraceError
-            A column or its unit is missing, or a value is wrong: the error names its index.
+            If a column or its unit is missing, or a value is invalid: the error names its index.
 
         Examples
         --------
@@ -224,7 +224,7 @@ class Trace:
 
     @classmethod
     def of_source(cls, source: "Source") -> Self:
-        """Open a trace that :func:`source_of` returns."""
+        """Open the trace of a source from :func:`source_of`."""
         trace = cls.__new__(cls)
         trace._source = source
         trace._reader()
@@ -250,11 +250,11 @@ class Trace:
 
     @property
     def has_responses(self) -> bool:
-        """True if the trace has the response times that were recorded."""
+        """True if the trace has recorded response times."""
         return self._reader().has_responses
 
     def workload(self, **keys: Any) -> dict[str, Any]:
-        """Return the workload of a scenario that replays the trace.
+        """Return a workload for a scenario that replays the trace.
 
         Parameters
         ----------
@@ -269,24 +269,25 @@ class Trace:
         return {"kind": "trace", "path": where, **options, **keys}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return :meth:`workload` without further keys, so that a trace can stand for one in a scenario."""
+        """Return :meth:`workload` without further keys, so that a trace can be a value in a scenario."""
         return self.workload()
 
     def batches(self, records: int = BATCH_RECORDS) -> "Iterator[dict[str, NDArray[np.generic]]]":
-        """Read the trace from its start, some records at a time.
+        """Read the trace from its start, in batches.
 
         Parameters
         ----------
         records
-            Records in each batch but the last.
+            Number of records in each batch but the last.
 
         Yields
         ------
         dict
             NumPy columns ``time_ns`` (from the first record), ``device``, ``offset_bytes``, ``bytes``, ``read``,
-            ``flush`` and ``fua`` (forced unit access); in DiskSim's validation format also ``service_ns``, ``gap_ns``
-            and ``outcome``, as measured. A flush has no bytes, and is no read. Of a CSV or Parquet trace with a column
-            of what requests took, such as ``response_us``, and of a latency log of fio also ``response_ns``.
+            ``flush`` and ``fua`` (forced unit access); for DiskSim's validation format also the measured
+            ``service_ns``, ``gap_ns`` and ``outcome``. A flush has no bytes and is not a read. CSV and Parquet traces
+            with a column of response times, such as ``response_us``, and latency logs of fio also have
+            ``response_ns``.
         """
         records = require_integer(TraceError, "records", records, 1)
         reader = self._reader()
@@ -300,18 +301,18 @@ class Trace:
         return self.batches()
 
     def head(self, records: int = 10) -> "dict[str, NDArray[np.generic]]":
-        """Return the first records, as columns.
+        """Return the first records as columns; see :meth:`batches`.
 
         Parameters
         ----------
         records
-            How many.
+            Number of records.
         """
         records = require_integer(TraceError, "records", records)
         return self._reader().read(records)
 
     def info(self) -> Section:
-        """Read the whole trace and say what is in it: counts, shares, sizes, times."""
+        """Read the whole trace and return its statistics: counts, shares, sizes, times."""
         info = _core.trace_info(self._source.given, **self._source.options)
         if self._source.format is not None:
             by = "its first bytes" if self._source.format == "parquet" else "its columns"
@@ -319,7 +320,7 @@ class Trace:
         return Section(info)
 
     def relation(self) -> "duckdb.DuckDBPyRelation":
-        """Return the records as a DuckDB relation named ``trace``, to be queried in SQL."""
+        """Return the records as a DuckDB relation named ``trace``, for SQL queries."""
         connection = connect()
         columns = "time_ns UBIGINT, device UINTEGER, offset_bytes UBIGINT, bytes UBIGINT"
         columns += ", read BOOLEAN, flush BOOLEAN, fua BOOLEAN"
@@ -342,19 +343,19 @@ class Trace:
         destination
             The file to write.
         to
-            ``"csv"``, ``"parquet"``, ``"disksim-ascii"`` or ``"mqsim"``; by the file's name when not given.
+            ``"csv"``, ``"parquet"``, ``"disksim-ascii"`` or ``"mqsim"``; by default, from the file name.
 
         Returns
         -------
         int
-            Records written.
+            Number of records written.
         """
         path = require_path(TraceError, "destination", destination)
         chosen = written_as(path, to)
         require_plain(TraceError, path)
         if self.path is not None and is_there(path) and is_there(self.path) and path.samefile(self.path):
-            says = "a trace cannot be converted into its own file; choose another"
-            raise make_error(TraceError, "conflict", says, value=str(path), file=path)
+            message = "a trace cannot be converted into its own file; choose another"
+            raise make_error(TraceError, "conflict", message, value=str(path), file=path)
         if chosen not in WITH_FLUSHES:
             self._require_data(chosen, path)
         if chosen == "parquet":
@@ -375,15 +376,15 @@ class Trace:
         return count
 
     def _require_data(self, chosen: str, path: Path) -> None:
-        """Raise if a trace of flushes alone is written in a format without flushes."""
+        """Raise if the trace has only flushes, which the chosen format cannot represent."""
         is_empty = True
         for batch in self:
             if not batch["flush"].all():
                 return
             is_empty = is_empty and not len(batch["flush"])
         if not is_empty:
-            says = f"the trace holds flushes alone, which {chosen} can't hold: choose {' or '.join(WITH_FLUSHES)}"
-            raise make_error(TraceError, "unsupported", says, path="to", file=path, value=chosen)
+            message = f"the trace has only flushes, and {chosen} has none: choose {' or '.join(WITH_FLUSHES)}"
+            raise make_error(TraceError, "unsupported", message, path="to", file=path, value=chosen)
 
     def _repr_html_(self) -> str:
         first = records_table(self.head())
@@ -397,18 +398,18 @@ class Trace:
 
 @dataclass(frozen=True)
 class Source:
-    """Where a trace is read from.
+    """The source of a trace: a file or columns in memory, with reading options.
 
     Parameters
     ----------
     path
         The file; ``None`` for a trace in memory.
     given
-        What the core reads: the path, or columns in memory.
+        The path or the columns, for the core.
     options
-        Options of the core's functions that read it.
+        Reading options, for the core.
     format
-        Its format, if the core does not tell it.
+        The format, if it differs from the one reported by the core.
     """
 
     path: Path | None
@@ -443,21 +444,21 @@ def source_of(
     event: str | None = None,
     time_unit: str | None = None,
 ) -> Source:
-    """Return where a trace is read from.
+    """Return the source of a trace.
 
     Parameters
     ----------
     trace
         A path, a :class:`Trace`, or a frame as for :meth:`Trace.from_frame`.
     argument
-        Its name in messages.
+        The name of the argument in messages.
     format, skip_bad, sort, sector_bytes, columns, event, time_unit
         As for :func:`open_trace`.
 
     Raises
     ------
     TraceError
-        There is no such file, or an option has no meaning for the trace.
+        If the file does not exist, or an option does not apply to the trace.
     """
     options = reading_options(format, skip_bad, sector_bytes, columns, event, time_unit, sort=sort)
     if not (isinstance(trace, Trace) or is_frame(trace)):
@@ -465,14 +466,14 @@ def source_of(
     of_frames = () if isinstance(trace, Trace) else ("skip_bad", "sort", "sector_bytes", "columns")
     for name, value in options.items():
         if value not in (None, 0) and name not in of_frames:
-            says = ": has no meaning for a trace that is open or in memory: leave it out"
-            raise make_error(TraceError, "conflict", says, path=name)
+            message = ": does not apply to an open trace or one in memory: leave it out"
+            raise make_error(TraceError, "conflict", message, path=name)
     given = {name: options[name] for name in of_frames}
     return (trace if isinstance(trace, Trace) else Trace.from_frame(trace, **given))._source
 
 
 class InMemory(str):
-    """The name of a trace in memory, which keeps the trace as long as a scenario has the name.
+    """The name of a trace in memory, with a reference to the trace, which keeps it alive while a scenario uses it.
 
     Parameters
     ----------
@@ -495,34 +496,34 @@ class InMemory(str):
 
 
 def as_trace(source: object) -> "Trace | None":
-    """Return a trace, or a frame as one; ``None`` for anything else, such as a path.
+    """Return a trace or frame as a trace; ``None`` for anything else, such as a path.
 
     Parameters
     ----------
     source
-        What was given as a trace.
+        The value given as a trace.
     """
     return source if isinstance(source, Trace) else Trace.from_frame(source) if is_frame(source) else None
 
 
-#: Formats that are written with flushes, and with writes that have to be on the medium when they complete.
+#: Output formats with flushes and writes with forced unit access.
 WITH_FLUSHES = ("csv", "parquet")
 
 
 def written_as(path: Path, to: str | None) -> str:
-    """Return the format in which a trace is written.
+    """Return the output format of a trace.
 
     Parameters
     ----------
     path
         The file to write.
     to
-        The format; by the file's name when not given.
+        The format; by default, from the suffix of the file name.
 
     Raises
     ------
     TraceError
-        Where there is no such format, or the name does not tell one.
+        If the format cannot be written, or the suffix does not imply one.
     """
     written = {each["name"]: each["suffix"] for each in trace_formats() if each["written"]}
     meant = (name for name, suffix in written.items() if suffix == path.suffix.lower())
@@ -530,11 +531,11 @@ def written_as(path: Path, to: str | None) -> str:
         require_kind(TraceError, "to", to, str, "the name of a format")
     chosen = to or next(meant, None)
     if chosen is None:
-        says = f"the file name does not show the format; choose one of {', '.join(written)}"
-        raise make_error(TraceError, "unknown-format", says, path="to", allowed=list(written), file=path)
+        message = f"the file name does not show the format; choose one of {', '.join(written)}"
+        raise make_error(TraceError, "unknown-format", message, path="to", allowed=list(written), file=path)
     if chosen not in written:
-        says = f"cannot write format {chosen!r}"
-        raise make_error(TraceError, "unknown-format", says, path="to", file=path, value=chosen, known=written)
+        message = f"cannot write format {chosen!r}"
+        raise make_error(TraceError, "unknown-format", message, path="to", file=path, value=chosen, known=written)
     return chosen
 
 
@@ -557,32 +558,32 @@ def open_trace(
         The file of the trace, or a tar or ZIP archive that contains it; for blktrace one of its files (all processors
         are read), their folder, or their name without ``.blktrace.N``. Or a frame, as for :meth:`Trace.from_frame`.
     format
-        Its format (``sledsim list formats`` lists them); recognised by its content when not given.
+        Its format (``sledsim list formats`` lists them); detected from the content by default.
     skip_bad
-        Malformed records to pass over; one more is an error.
+        Number of malformed records to skip; one more is an error.
     sort
-        True to sort the records by time, in bounded memory; those of one time keep their order.
+        True to sort the records by time, in bounded memory; records with equal times keep their order.
     sector_bytes
-        Bytes in a sector, where it is not what the format says.
+        Sector size, bytes, if it differs from that of the format.
     columns
         For CSV and Parquet: the columns ``time``, ``device``, ``offset``, ``bytes`` and ``op`` by name or number
-        (from 0), where the header does not name them as Sledsim does. Units that a column's name does not state:
+        (from 0), if the header has other names than Sledsim's. Units that a column's name does not state:
         ``time_unit`` (``"s"``, ``"ms"``, ``"us"``, ``"ns"``, ``"filetime"``), ``offset_unit`` and ``length_unit``
         (``"bytes"``, ``"sectors"``). Codes of operations: ``read`` and ``write``.
     event
-        Of a blkparse or blktrace trace: which event is the arrival, ``"queued"`` (the default) or ``"dispatched"``.
+        For blkparse and blktrace: the event that is the arrival, ``"queued"`` (the default) or ``"dispatched"``.
     time_unit
-        Timestamp unit of a fio iolog, version 3; ``"us"`` when not given, as fio writes them.
+        Timestamp unit of a fio v3 iolog; ``"us"`` by default, as fio writes.
 
     Returns
     -------
     Trace
-        The trace, to iterate over in batches, to look into or to convert.
+        The trace.
 
     Raises
     ------
     TraceError
-        Where the trace cannot be read.
+        If the trace cannot be read.
     """
     source = source_of(
         path,
@@ -599,9 +600,9 @@ def open_trace(
 
 
 def trace_formats() -> list[dict[str, Any]]:
-    """List the formats that can be read: name, description, whether records have times, whether it can be written too.
+    """Return the supported formats: name, description, ``has_times``, ``lists_objects``, ``written`` and ``suffix``.
 
-    ``suffix`` is the ending of a file's name that means a format when a trace is written.
+    ``written`` is true for output formats; ``suffix`` is the file suffix that selects one.
     """
     parquet = {"name": "parquet", "description": "Parquet with named columns, as in CSV", "has_times": True}
     parquet |= {"lists_objects": False, "written": True, "suffix": ".parquet"}
@@ -609,18 +610,18 @@ def trace_formats() -> list[dict[str, Any]]:
 
 
 def formats_table() -> Table:
-    """Return the formats that can be read, as a table."""
+    """Return a table of the supported formats."""
     rows = [[each["name"], "yes" if each["has_times"] else "no", each["description"]] for each in trace_formats()]
     return Table(["format", "times", "record"], rows, left=frozenset({1, 2}))
 
 
 def records_table(records: "Mapping[str, NDArray[np.generic]]") -> Table:
-    """Return records as a table.
+    """Return a table of records.
 
     Parameters
     ----------
     records
-        Columns, as :meth:`Trace.head` gives them.
+        Columns of the records, from :meth:`Trace.head`.
     """
     columns = {
         "time (ms)": [f"{time_ns / 1e6:,.6f}" for time_ns in records["time_ns"].tolist()],
@@ -652,7 +653,7 @@ def reading_options(
     *,
     sort: bool = False,
 ) -> dict[str, Any]:
-    """Return how to read a trace, as the core takes it.
+    """Return the reading options of a trace for the core, after checking them.
 
     Parameters
     ----------
@@ -662,7 +663,7 @@ def reading_options(
     Raises
     ------
     TraceError
-        Where one of them is of another type, or no number that a trace can have.
+        If an option has the wrong type or is out of range.
     """
     words: dict[str, object] = {"format": format, "event": event, "time_unit": time_unit}
     for path, word in words.items():
@@ -676,12 +677,12 @@ def reading_options(
     given: object = columns
     words_alone = isinstance(given, Mapping) and all(isinstance(word, str) for pair in given.items() for word in pair)
     if given is not None and not words_alone:
-        expected = "column names by what they hold, such as {'time': 'Timestamp'}"
+        expected = "column names by meaning, such as {'time': 'Timestamp'}"
         raise make_error(TraceError, "wrong-type", path="columns", value=repr(given)[:200], allowed=expected)
     named = [*words.items(), *(("columns", word) for pair in (columns or {}).items() for word in pair)]
     for path, word in named:
-        if isinstance(word, str) and (says := no_text(word)):
-            raise make_error(TraceError, "notation", f": {says}", path=path)
+        if isinstance(word, str) and (message := no_text(word)):
+            raise make_error(TraceError, "notation", f": {message}", path=path)
     return {
         "format": format,
         "skip_bad": skip_bad,
@@ -694,22 +695,22 @@ def reading_options(
 
 
 def require_other(format_name: str | None) -> None:
-    """Refuse Parquet as the name of the format of a trace: its files are recognised by their content.
+    """Raise if the given format is Parquet, which is always detected from the content.
 
     Parameters
     ----------
     format_name
-        The name that was given, if one was.
+        The given format, or ``None``.
     """
     if format_name == "parquet":
-        says = ": Parquet files are recognised by their content: leave it out"
-        raise make_error(TraceError, "conflict", says, path="format", value=format_name)
+        message = ": Parquet files are recognised by their content: leave it out"
+        raise make_error(TraceError, "conflict", message, path="format", value=format_name)
 
 
 def require_file(path: Path) -> None:
-    """Raise for a trace that is not there, or is no file.
+    """Raise if a trace does not exist or is not a regular file.
 
-    The files of blktrace may be given by their folder, or by their common name without ``.blktrace.N``.
+    Traces of blktrace may be given by their folder, or by their common name without ``.blktrace.N``.
 
     Parameters
     ----------
@@ -725,6 +726,6 @@ def require_file(path: Path) -> None:
             return
         raise make_error(TraceError, "unreadable", "a folder, not a trace", value=str(path), file=path)
     if not path.is_file():
-        # Opening a pipe waits for its writer, and traces are read more than once.
-        says = "it is not a regular file; write what comes from a pipe to a file first"
-        raise make_error(TraceError, "unreadable", says, value=str(path), file=path)
+        # Opening a pipe blocks until its writer opens it, and traces are read more than once.
+        message = "it is not a regular file; write the output of a pipe to a file first"
+        raise make_error(TraceError, "unreadable", message, value=str(path), file=path)

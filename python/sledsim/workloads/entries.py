@@ -18,21 +18,21 @@ class WorkloadEntry(CatalogEntry):
     Parameters
     ----------
     name, title, description, citations
-        As for every entry.
+        As for :class:`CatalogEntry`.
     stands_in_for
-        The trace in whose place it stands.
+        The trace that it replaces.
     requests
-        Requests that a run has if it does not say otherwise.
+        Default number of requests of a run.
     measured_on
-        The device on which statistics that need one are reached, unless they say otherwise.
+        The device on which the statistics were measured, unless a statistic names another.
     disks
-        Equal parts of the address space that are the disks of the traced system, one after the other.
+        Number of disks of the traced system, which are equal, consecutive parts of the address space.
     values
-        Its keys as they stand in its file: value, unit, source, place, kind and note of each.
+        Keys of its file, each with value, unit, source, place, kind and note.
     statistics
-        What it was matched to, with source, and what it reaches.
+        Published statistics with their sources, and the values that it reaches.
     assumptions
-        What nothing is published of: what, its value, and why it was chosen.
+        Values without a published source: what, value and reason.
     """
 
     stands_in_for: str
@@ -44,7 +44,7 @@ class WorkloadEntry(CatalogEntry):
     assumptions: tuple[Mapping[str, str], ...]
 
     def tables(self) -> list[Table]:
-        """Return what it was matched to and reaches, its values with their sources, and what was assumed."""
+        """Return tables of the statistics, the values with their sources, and the assumptions."""
         statistics = [
             [
                 each["what"],
@@ -82,18 +82,18 @@ def catalog() -> Catalog[WorkloadEntry]:
 
 
 def workload_entry(name: str) -> WorkloadEntry:
-    """Return a workload of the catalogue or of a workload file, or say which name is nearest.
+    """Return a workload of the catalogue or of a workload file; the error for an unknown name suggests the nearest one.
 
     Parameters
     ----------
     name
-        Its name, or the path of its file.
+        Name of the workload, or path of its file.
     """
     return entry_named("workload", name, _of_content)
 
 
 def _table() -> Table:
-    """Return the workloads of the catalogue as a table."""
+    """Return a table of the workloads of the catalogue."""
     rows = [
         [name, f"{entry.requests:,}" if entry.requests else "–", entry.stands_in_for, entry.title]
         for name, entry in catalog().items()
@@ -102,7 +102,7 @@ def _table() -> Table:
 
 
 def _leaves(path: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Yield what a value is made of, each part with the path that sets it."""
+    """Yield the leaves of a nested value as text, each with the path of its key."""
     if isinstance(value, Mapping) and set(value) == {"value", "weight"}:
         # A point of a distribution.
         yield path, f"{_plain(value['value'])}, weight {_plain(value['weight'])}"
