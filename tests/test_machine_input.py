@@ -93,7 +93,7 @@ def test_two_files_of_one_name_are_refused(called: Callable[..., Outcome], tmp_p
         (tmp_path / folder / "f").write_text(folder)
     first, second = tmp_path / "one" / "f", tmp_path / "two" / "f"
     done = called("--file", first, "--file", second, "--", "ls")
-    assert done.err == f"error: {second}: another is called f on the device as well: {first}\n"
+    assert done.err == f"error: {second}: {first} has the name f on the device, too: rename one of them\n"
 
 
 @pytest.mark.parametrize(("name", "own"), [("tpch", "tpch.db"), ("link", "objects"), ("fio", "job.fio")])
@@ -103,9 +103,7 @@ def test_a_programs_own_files_are_not_replaced(
     (tmp_path / own).write_text("another")
     size = ("--size", "objects=1") if name == "link" else ()
     done = called("--program", name, *size, "--file", tmp_path / own)
-    assert done.err == (
-        f"error: {tmp_path / own}: {name} has a {own} of its own on the device: give this another name\n"
-    )
+    assert done.err == (f"error: {tmp_path / own}: {name} creates its own {own} on the device: rename this file\n")
 
 
 def test_too_many_linked_objects_are_refused(called: Callable[..., Outcome]) -> None:
@@ -123,9 +121,9 @@ def test_special_files_are_refused_before_reading(called: Callable[..., Outcome]
         ("/dev/zero", "/dev/zero"),
     ):
         done = called("--file", given, "--", "ls")
-        assert done.err == f"error: {named}: no plain file, folder or link: it can't lie on a device\n"
+        assert done.err == f"error: {named}: not a regular file, folder or link: it can't be copied to a device\n"
     assert "a folder without a name" in called("--file", "/", "--", "ls").err
-    assert "no plain file" in called("--program", "fio", "/dev/zero").err
+    assert "not a regular file" in called("--program", "fio", "/dev/zero").err
     done = called("--program", "fio", tmp_path / "tree")
     assert done.err == f"error: {tmp_path / 'tree'}: a folder, not a file\n"
 
@@ -136,7 +134,7 @@ def test_too_large_inputs_are_refused_before_reading(called: Callable[..., Outco
     with (tmp_path / "tree" / "big").open("wb") as file:
         file.truncate(MOST_BYTES)
     done = called("--file", tmp_path / "small", "--file", tmp_path / "tree", "--", "ls")
-    assert done.err.startswith(f"error: {tmp_path / 'tree' / 'big'}: with it there are more than 536,870,912 bytes")
+    assert done.err.startswith(f"error: {tmp_path / 'tree' / 'big'}: the files up to this one exceed 536,870,912 bytes")
 
 
 def test_too_deep_folders_are_refused(called: Callable[..., Outcome], tmp_path: Path) -> None:
@@ -145,7 +143,7 @@ def test_too_deep_folders_are_refused(called: Callable[..., Outcome], tmp_path: 
     assert called("--file", tmp_path / "d", "--", "ls").status == 1
     (tmp_path / "bin" / "asked").unlink()
     (deepest / "d").mkdir()
-    assert f"more than {MOST_DEPTH} folders lie in one another" in called("--file", tmp_path / "d", "--", "ls").err
+    assert f"more than {MOST_DEPTH} levels of folders" in called("--file", tmp_path / "d", "--", "ls").err
 
 
 def test_traces_do_not_overwrite_inputs(
@@ -171,7 +169,7 @@ def test_traces_do_not_overwrite_inputs(
     ):
         before = trace.read_bytes()
         done = called(*asked, "--trace", trace, system=scenario)
-        assert done.err == f"error: --trace: {trace} is what {by} names, too: name another file\n"
+        assert done.err == f"error: --trace: {trace} is also used by {by}: name another file\n"
         assert trace.read_bytes() == before
     # A file that is no input is overwritten, as by other commands; arguments of the guest command are no inputs.
     (tmp_path / "t.csv").write_text("earlier")
@@ -201,13 +199,13 @@ def test_incomplete_machines_name_missing_files(
 ) -> None:
     (machine / "contents.json").write_text(json.dumps(contents))
     done = called("--program", "postmark")
-    assert done.err.startswith(f"error: --machine: the machine in {machine} is not whole, {lacks}: `make machine`")
+    assert done.err.startswith(f"error: --machine: the machine in {machine} is incomplete, {lacks}: `make machine`")
 
 
 def test_incomplete_machines_have_no_package_list(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (machine / "contents.json").write_text("{}")
     monkeypatch.setenv("SLEDSIM_MACHINE", str(machine))
-    refused(packages, "is not whole, contents.json has no packages")
+    refused(packages, "is incomplete, contents.json has no packages")
 
 
 #: Arguments by name, with values of wrong types or out of range.
@@ -240,7 +238,7 @@ def test_invalid_guest_commands_are_refused(machine: Path, value: Any) -> None:
 
 @pytest.mark.parametrize("value", [5, None, "", "a b", b"sync"])
 def test_mount_options_must_be_text(value: Any) -> None:
-    refused(lambda: Guest(mount=value), "mount", "is no list of options: dirsync,noatime")
+    refused(lambda: Guest(mount=value), "mount", "is not a list of mount options, such as dirsync,noatime")
 
 
 @pytest.mark.parametrize("options", [{"systems": 5}, {"systems": ["g2"]}, {"overrides": 5}, {"overrides": ["a"]}])

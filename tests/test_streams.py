@@ -89,7 +89,7 @@ def test_undecodable_arguments_are_refused(trace_file: Path) -> None:
 def test_files_do_not_replace_pipes(
     sledsim_cli: Callable[..., Outcome], scenario_file: Path, trace_file: Path, tmp_path: Path
 ) -> None:
-    says = "no plain file, but a device, a pipe or a socket: name a file"
+    says = "a device, a pipe or a socket, not a regular file: name a file"
     for ending, *words in (
         ("csv", "run", scenario_file, "--log"),
         ("html", "run", scenario_file, "--plot"),
@@ -122,7 +122,7 @@ def test_undecodable_folder_names_are_refused_before_work(
     (tmp_path / "link.csv").symlink_to(folder / "log.csv")
     sweep = folder / "sweep.json"
     sweep.write_text(json.dumps({"name": "s", "scenario": str(scenario_file), "axes": {"scheduler": ["fcfs"]}}))
-    says = "its whole path has to be UTF-8 text, and has other bytes: rename what has them, or name another place"
+    says = "its absolute path has bytes that are not UTF-8 text: rename the file or folder, or name another file"
     for path, *words in (
         (folder / "log.csv", "run", scenario_file, "--log"),
         (tmp_path / "link.csv", "run", scenario_file, "--log"),
@@ -180,7 +180,7 @@ def test_protected_files_are_kept(
         path.write_text("mine")
         path.chmod(0o444)
         found = sledsim_cli(*words, path)
-        says = "is protected against writing: name another file, or let it be written"
+        says = "is write-protected: name another file, or change its permissions"
         assert (found.status, found.out, found.err) == (2, "", f"error: {path}: {says}\n")
         assert path.read_text() == "mine"
 

@@ -33,7 +33,7 @@ __all__ = [
     "require_word",
 ]
 
-#: Most values of an argument, and of arguments that are combined: 128 MiB of numbers.
+#: Maximum number of values of an argument, and of arguments that are broadcast together: 128 MiB of numbers.
 MOST_VALUES = 1 << 24
 
 Kind = TypeVar("Kind")
@@ -43,9 +43,9 @@ def _refuse(
     error: type[SledsimError], path: str, value: object, expected: str, *, kind: str, allowed: Any = None
 ) -> SledsimError:
     shown, is_whole = brief(value)
-    says = f": expected {expected} (got {shown})"
+    message = f": expected {expected} (got {shown})"
     held = value if is_whole and isinstance(value, str | int | float) else shown
-    return make_error(error, kind, says, path=path, value=held, allowed=allowed or expected)
+    return make_error(error, kind, message, path=path, value=held, allowed=allowed or expected)
 
 
 def require_kind(error: type[SledsimError], path: str, value: object, kind: type[Kind], expected: str) -> Kind:
@@ -150,12 +150,12 @@ def require_integer(error: type[SledsimError], path: str, value: object, least: 
             value, is_number = number, True
     shown, is_whole = brief(value)
     bounds = f"from {least:,} " + ("on" if most == MOST else f"to {most:,}")
-    says: Sentence = [(path,), f" = {shown} is not a whole number {bounds}"]
+    message: Sentence = [(path,), f" = {shown} is not a whole number {bounds}"]
     allowed: dict[str, object] = {"least": least, "whole": True}
     if most != MOST:
         allowed["most"] = most
     kind = "out-of-range" if is_number else "wrong-type"
-    raise make_error(error, kind, says, path=path, value=value if is_whole else shown, allowed=allowed)
+    raise make_error(error, kind, message, path=path, value=value if is_whole else shown, allowed=allowed)
 
 
 def require_number(
@@ -186,9 +186,9 @@ def require_number(
         The unit.
     """
     try:
-        # `float` takes texts and arrays with one element, too.
-        is_none = isinstance(value, str | bytes | bool) or hasattr(value, "__len__")
-        number = math.nan if is_none else float(value)  # type: ignore[arg-type]
+        # `float` accepts texts and arrays with one element, too.
+        is_invalid = isinstance(value, str | bytes | bool) or hasattr(value, "__len__")
+        number = math.nan if is_invalid else float(value)  # type: ignore[arg-type]
     except OverflowError:
         number = math.inf
     except (TypeError, ValueError, ArithmeticError):
@@ -209,7 +209,7 @@ def argument_error(
     bounds: dict[str, object] | None = None,
     index: tuple[int, ...] = (),
 ) -> SledsimError:
-    """Return the error of a wrong argument.
+    """Return the error for a wrong argument.
 
     Parameters
     ----------
@@ -226,10 +226,10 @@ def argument_error(
     """
     shown, is_whole = brief(value)
     place = f"[{', '.join(map(str, index))}]" if index else ""
-    says = f"{name}{place} = {shown}: expected {expected}"
+    message = f"{name}{place} = {shown}: expected {expected}"
     held = value if is_whole else shown
     path = ".".join((name, *map(str, index)))
-    return make_error(SledsimError, "out-of-range", says, path=path, value=held, allowed=bounds or expected)
+    return make_error(SledsimError, "out-of-range", message, path=path, value=held, allowed=bounds or expected)
 
 
 def require_integers(name: str, value: Any, least: int, most: int) -> "NDArray[np.int64]":
@@ -250,7 +250,7 @@ def require_integers(name: str, value: Any, least: int, most: int) -> "NDArray[n
     given = _array(name, value, expected)
     bounds: dict[str, object] = {"least": least, "most": min(most, MOST), "whole": True}
     if given.dtype.kind == "f":
-        # A bound such as 2^63 - 1 is no float, but the number after it is.
+        # A bound such as 2^63 - 1 has no float representation, but the integer after it has.
         _require_all(name, given, (given == np.floor(given)) & (given >= least) & (given < most + 1), expected, bounds)
     else:
         _require_all(name, given, (given >= least) & (given <= most), expected, bounds)
@@ -300,7 +300,7 @@ def broadcast_together(**arrays: "NDArray[Any]") -> "list[NDArray[Any]]":
         made = np.broadcast_arrays(*arrays.values())
     except ValueError:
         others = ", ".join(f"{other} {array.shape}" for other, array in list(arrays.items())[1:])
-        expected = f"a shape that goes with {others}"
+        expected = f"a shape that broadcasts with {others}"
         raise argument_error(f"{name}.shape", first.shape, expected) from None
     if made[0].size > MOST_VALUES:
         expected = f"no more than {MOST_VALUES} values together with the others"
@@ -309,7 +309,7 @@ def broadcast_together(**arrays: "NDArray[Any]") -> "list[NDArray[Any]]":
 
 
 def broadcast_to_requests(name: str, array: "NDArray[Any]", requests: int) -> "NDArray[Any]":
-    """Return an array with a value for each request, and raise if it has neither one value nor one for each."""
+    """Return an array with a value for each request; the given array has one value, or one for each request."""
     import numpy as np
 
     if array.shape not in {(), (1,), (requests,)}:
@@ -318,7 +318,7 @@ def broadcast_to_requests(name: str, array: "NDArray[Any]", requests: int) -> "N
 
 
 def _require_length(name: str, value: Any) -> None:
-    """Raise for a value that is too long, before it is converted to an array."""
+    """Raise if a value is too long, before it is converted to an array."""
     try:
         length = len(value)
     except TypeError:
@@ -334,7 +334,7 @@ def _require_size(name: str, shape: tuple[int, ...]) -> None:
 
 
 def _array(name: str, value: Any, expected: str, kinds: str = "iuf") -> "NDArray[Any]":
-    """Return a value as an array whose type is of one of the given kinds of NumPy."""
+    """Return a value as an array, and raise if its NumPy kind is not one of the given ones."""
     import numpy as np
 
     _require_length(name, value)
@@ -344,7 +344,7 @@ def _array(name: str, value: Any, expected: str, kinds: str = "iuf") -> "NDArray
         raise argument_error(name, value, expected) from None
     _require_size(name, given.shape)
     if given.dtype.kind == "O" and given.ndim:
-        # A Series whose values may be missing is an array of objects.
+        # A Series of a nullable type becomes an array of objects.
         plain = np.array([np.asarray(each).dtype.kind in kinds and np.ndim(each) == 0 for each in given.ravel()], bool)
         _require_all(name, given, plain.reshape(given.shape), expected)
         given = np.asarray(given.tolist())

@@ -1,7 +1,6 @@
 """vl-convert, which renders charts, in a separate process.
 
-The browser's engine in it ends the process where it can't get what it wants, most of all address space, of which it
-reserves gigabytes.
+Its JavaScript engine aborts the process if it lacks resources, such as the gigabytes of address space that it reserves.
 """
 
 import atexit
@@ -21,34 +20,34 @@ from sledsim.show.frames import need
 
 __all__ = ["converted", "converted_text"]
 
-#: Answers one request a line: a function's name, its arguments and options. What the library prints must not be taken
-#: for that.
+#: The program of the process: reads a request per line (function name, arguments, options) and writes a response per
+#: line. Standard output is redirected, so that output of the library is not read as a response.
 PROGRAM = """
 import base64, json, os, sys
-voice = os.fdopen(os.dup(1), "w")
+output = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)
 import vl_convert
 for line in sys.stdin:
     name, given, options = json.loads(line)
     try:
         made = getattr(vl_convert, name)(*given, **options)
-        said = {"made": base64.b64encode(made if isinstance(made, bytes) else made.encode()).decode()}
+        response = {"result": base64.b64encode(made if isinstance(made, bytes) else made.encode()).decode()}
     except Exception as error:
-        said = {"wrong": str(error)}
-    voice.write(json.dumps(said) + "\\n")
-    voice.flush()
+        response = {"error": str(error)}
+    output.write(json.dumps(response) + "\\n")
+    output.flush()
 """
 
 
 class _Converter:
-    """A process that is started when it is first needed, and again where it has ended."""
+    """A process that is started on first use, and restarted if it has ended."""
 
     def __init__(self) -> None:
         self.lock = Lock()
         self.process: subprocess.Popen[str] | None = None
-        self.of = 0
+        self.owner_pid = 0
 
-    def ask(self, request: str) -> dict[str, str]:
+    def send(self, request: str) -> dict[str, str]:
         with self.lock:
             process = self._running()
             assert process.stdin is not None
@@ -61,17 +60,17 @@ class _Converter:
                 line = ""
             if not line:
                 status = self.end()
-                says = (
-                    f"the chart can't be drawn: the program that draws it ended with {status}. It needs some gigabytes "
-                    "of address space, and files and threads; without them charts can be saved as .json"
+                message = (
+                    f"the chart can't be drawn: the renderer ended with status {status}. It needs some gigabytes of "
+                    "address space, and files and threads; save the chart as .json instead"
                 )
-                raise make_error(SledsimError, "unsupported", says)
-            answer: dict[str, str] = json.loads(line)
-            return answer
+                raise make_error(SledsimError, "unsupported", message)
+            response: dict[str, str] = json.loads(line)
+            return response
 
     def _running(self) -> "subprocess.Popen[str]":
-        # A forked process must not read the answers of others.
-        if self.process is None or self.of != os.getpid():
+        # A forked process must not use the pipes of its parent.
+        if self.process is None or self.owner_pid != os.getpid():
             path = os.pathsep.join(filter(None, sys.path))
             try:
                 self.process = subprocess.Popen(
@@ -83,15 +82,15 @@ class _Converter:
                     env={**os.environ, "PYTHONPATH": path},
                 )
             except OSError as error:
-                says = f"the chart can't be drawn: the program that draws it can't be started: {error.strerror}"
-                raise make_error(SledsimError, "unsupported", says) from None
-            self.of = os.getpid()
+                message = f"the chart can't be drawn: the renderer can't be started: {error.strerror}"
+                raise make_error(SledsimError, "unsupported", message) from None
+            self.owner_pid = os.getpid()
         return self.process
 
     def end(self) -> int:
-        """End the process, where it is one of this process."""
+        """End the renderer if this process started it, and return its exit status."""
         process, self.process = self.process, None
-        if process is None or self.of != os.getpid():
+        if process is None or self.owner_pid != os.getpid():
             return 0
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
@@ -111,44 +110,36 @@ atexit.register(_converter.end)
 
 
 def converted(name: str, *given: Any, **options: Any) -> bytes:
-    """Return what a function of vl-convert makes.
+    """Return the result of a function of vl-convert.
 
     Parameters
     ----------
     name
         The function.
     *given, **options
-        What it is given, as JSON can hold it.
+        Its arguments, as JSON values.
 
     Raises
     ------
     SledsimError
-        It is not installed, can't draw the chart, or ended over it.
+        If vl-convert is not installed, reports an error, or its process ends.
     """
     need("vl_convert", "plots")
-    answer = _converter.ask(json.dumps([name, _drawable(given), options]))
-    if "wrong" in answer:
-        raise make_error(SledsimError, "unsupported", f"the chart can't be drawn: {answer['wrong']}")
-    return b64decode(answer["made"])
+    response = _converter.send(json.dumps([name, _escape(given), options]))
+    if "error" in response:
+        raise make_error(SledsimError, "unsupported", f"the chart can't be drawn: {response['error']}")
+    return b64decode(response["result"])
 
 
-def _drawable(given: Any) -> Any:
-    """Return the same with escapes for what is unseen: no XML holds it, and the engine ends where a chart does."""
+def _escape(given: Any) -> Any:
+    """Return a JSON value with control characters escaped: XML does not allow them, and they abort the renderer."""
     if isinstance(given, str):
         return visible(given)
     if isinstance(given, Mapping):
-        return {_drawable(key): _drawable(value) for key, value in given.items()}
-    return [_drawable(each) for each in given] if isinstance(given, list | tuple) else given
+        return {_escape(key): _escape(value) for key, value in given.items()}
+    return [_escape(each) for each in given] if isinstance(given, list | tuple) else given
 
 
 def converted_text(name: str, *given: Any, **options: Any) -> str:
-    """Return the same of a function that makes text.
-
-    Parameters
-    ----------
-    name
-        The function.
-    *given, **options
-        What it is given, as JSON can hold it.
-    """
+    """Return the text result of a function of vl-convert; arguments as for :func:`converted`."""
     return converted(name, *given, **options).decode()

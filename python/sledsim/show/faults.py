@@ -118,7 +118,7 @@ def is_file_name(path: Path) -> bool:
 
 
 def is_same_file(one: Path | str, other: Path | str) -> bool:
-    """Return true if two paths are of the same plain file, which need not exist.
+    """Return true if two paths name the same regular file, which need not exist.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def require_apart(
     """
     for other, taken in others:
         if is_same_file(path, taken):
-            says: list[str | tuple[str]] = [(output,), f": {path} is what ", (other,), " names, too: name another file"]
+            says: list[str | tuple[str]] = [(output,), f": {path} is also used by ", (other,), ": name another file"]
             raise make_error(error, "conflict", says, path=output, value=str(path))
 
 
@@ -167,8 +167,8 @@ def most_of(limit: str) -> int:
     return next(most for name, most, *_ in _core.limits() if name == limit)
 
 
-def _held(text: str) -> str:
-    """Return a text with lone surrogates as escapes, so that UTF-8 can encode it."""
+def _escape_surrogates(text: str) -> str:
+    """Return a text with unpaired surrogates as escapes, so that UTF-8 can encode it."""
     return text.encode(errors="backslashreplace").decode()
 
 
@@ -186,7 +186,7 @@ def make_error(
     file: Path | str | None = None,
     line: int | None = None,
 ) -> Error:
-    """Make an error with one fault.
+    """Return an error with one fault.
 
     Parameters
     ----------
@@ -195,8 +195,8 @@ def make_error(
     kind
         The kind of the fault, see :attr:`sledsim.scenario.Fault.kind`.
     says
-        The message. If empty, it is made from path, value and allowed values. Parts ``(key,)`` of a list are keys; the
-        command line shows them as options. A message that starts with a colon follows ``path``.
+        The message. If empty, it is built from path, value and allowed values. Parts ``(key,)`` of a list are keys; the
+        command line shows them as options. A message that starts with a colon is preceded by ``path``.
     path, value
         The wrong argument or key, and its value.
     known
@@ -213,9 +213,11 @@ def make_error(
         says = [(path,), says]
     fault = _core.Fault(
         kind,
-        _held(says) if isinstance(says, str) else [_held(part) if isinstance(part, str) else part for part in says],
+        _escape_surrogates(says)
+        if isinstance(says, str)
+        else [_escape_surrogates(part) if isinstance(part, str) else part for part in says],
         path=path,
-        value=_held(value) if isinstance(value, str) else value,
+        value=_escape_surrogates(value) if isinstance(value, str) else value,
         allowed=allowed if names is None else names,
         suggestion=suggestion,
         file=None if file is None else visible(str(file)),
@@ -231,7 +233,7 @@ def make_error(
 
 
 def missing_file(error: type[Error], path: Path, what: str = "no such file", named: str | None = None) -> Error:
-    """Make the error of a missing file; it suggests the file with the most similar name.
+    """Return the error for a missing file, which suggests the file with the most similar name.
 
     Parameters
     ----------
@@ -267,7 +269,7 @@ def nearest_file(path: Path) -> str | None:
 
 
 def unknown_kind(error: type[Error], path: Path, kinds: Iterable[str], what: str = "file") -> Error:
-    """Make the error of a file whose suffix names no known format.
+    """Return the error for a file with an unknown suffix.
 
     Parameters
     ----------
@@ -286,7 +288,7 @@ def unknown_kind(error: type[Error], path: Path, kinds: Iterable[str], what: str
 
 
 def require_writable(error: type[_core.SledsimError], path: Path, kinds: Iterable[str]) -> None:
-    """Raise if a file has no known suffix, or cannot be written in its place.
+    """Raise if a file to be written has an unknown suffix, or cannot be written at its path.
 
     Parameters
     ----------
@@ -304,7 +306,7 @@ def require_writable(error: type[_core.SledsimError], path: Path, kinds: Iterabl
 
 
 def require_place(error: type[_core.SledsimError], path: Path) -> None:
-    """Raise if a file to be written is a folder, has no folder, or is protected or no plain file.
+    """Raise if a file to be written is a folder, is in a missing folder, is write-protected or is not a regular file.
 
     Parameters
     ----------
@@ -322,7 +324,7 @@ def require_place(error: type[_core.SledsimError], path: Path) -> None:
 
 
 def require_plain(error: type[_core.SledsimError], path: Path) -> None:
-    """Raise if a file to be written is write-protected or no plain file: it would be replaced.
+    """Raise if a file to be written is write-protected or not a regular file, as it would be replaced.
 
     Parameters
     ----------
@@ -332,10 +334,10 @@ def require_plain(error: type[_core.SledsimError], path: Path) -> None:
         The file, or a link to it.
     """
     if is_there(path) and not (path.is_file() or path.is_dir()):
-        says = "no plain file, but a device, a pipe or a socket: name a file"
+        says = "a device, a pipe or a socket, not a regular file: name a file"
         raise make_error(error, "unreadable", says, value=str(path), file=path)
     if is_there(path) and not os.access(path, os.W_OK):
-        says = "is protected against writing: name another file, or let it be written"
+        says = "is write-protected: name another file, or change its permissions"
         raise make_error(error, "unreadable", says, value=str(path), file=path)
 
 

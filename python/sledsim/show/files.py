@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, even when the writer is killed."""
+"""Atomic writes of files: a file is complete or unchanged, even if the writer is killed."""
 
 import os
 import sys
@@ -26,7 +26,7 @@ __all__ = [
 #: Ending of the temporary name of a file that is being written.
 UNFINISHED = ".unfinished"
 
-# Bytes that `unwritable` tries to write: more than any part of a store has.
+# Size of the trial file of `unwritable`, larger than any part of a store.
 _TRIED_BYTES = 1 << 20
 
 
@@ -41,12 +41,13 @@ def atomic_write(target: Path, *, durable: bool = False) -> Iterator[Path]:
     target
         The file. If it is a symbolic link, the file that it names is replaced.
     durable
-        Sync the file and its folder before returning. Otherwise, remove what killed writers left in the folder first.
+        Sync the file and its folder (fsync) before returning. Otherwise, first remove temporary files of killed writers
+        from the folder.
 
     Yields
     ------
     Path
-        The temporary file. Its suffix says nothing about its content.
+        The temporary file. Its suffix does not depend on its content.
 
     Raises
     ------
@@ -108,7 +109,7 @@ def remove_abandoned(folder: Path) -> None:
     if sys.platform == "win32":
         return
     for path in unfinished_files(folder):
-        # It may have been finished meanwhile, or belong to another user.
+        # The file may have been renamed since, or belong to another user.
         with suppress(OSError):
             descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
             try:
@@ -132,7 +133,7 @@ def _lock(path: Path) -> Iterator[None]:
 
 
 def files_at_once() -> int:
-    """Return how many files one query may open: a quarter of what the process has left, at least 1."""
+    """Return the maximum number of files for one query: a quarter of the file descriptors left, at least 1."""
     try:
         import resource
     except ImportError:
@@ -172,7 +173,7 @@ def _temporary_path(folder: Path) -> Path:
 
 
 def _sync(path: Path) -> None:
-    """Wait until the content of a file, or the names in a folder, are on the disk."""
+    """Flush the content of a file, or the entries of a folder, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""Tables in a given width: columns that do not fit are folded, moved below their row, or put in parts."""
+"""Layout of tables in a given width: columns that do not fit are folded, moved below their row, or split into parts."""
 
 import os
 import re
@@ -18,19 +18,19 @@ UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e
 GAP = "  "
 #: Indent of a note below its row.
 NOTE_INDENT = "    "
-#: A column of words may be folded, but not to less than this.
+#: Minimum width of a folded column of words.
 LEAST_WORDS = 18
-#: A column that identifies rows is not folded to less than this.
+#: Minimum width of a folded column that identifies rows.
 LEAST_NAME = 24
-#: A head of numbers that is no longer is not folded.
+#: Headers of numeric columns up to this length are not folded.
 SHORT_HEAD = 8
-#: A longer cell is a sentence, which may move below its row.
+#: Cells longer than this are sentences, which may move below their row.
 SENTENCE = 32
-#: A sentence that would be folded into more lines than these goes below its row.
+#: Sentences that need more lines than this in their column move below their row.
 MOST_LINES = 3
-#: Where an indent would leave less than so many characters, there is none.
+#: Lines are indented only if at least this number of characters remains.
 LEAST_BESIDE_INDENT = 8
-#: A narrower width that a terminal reports is not used.
+#: Minimum width of a table; smaller widths of a terminal are ignored.
 LEAST_WIDTH = 20
 
 
@@ -64,7 +64,7 @@ def lay_out(table: "Table", width: int | None) -> list[Line]:
     table
         The table.
     width
-        Most characters of a line; unlimited if not given.
+        Maximum length of a line; unlimited if not given.
     """
     if width is not None:
         width = max(width, LEAST_WIDTH)
@@ -77,7 +77,7 @@ def lay_out(table: "Table", width: int | None) -> list[Line]:
 
 
 def visible(text: str) -> str:
-    r"""Return a text with characters that a terminal would act on as escapes, such as ``\x1b``.
+    r"""Return a text with control characters as escapes, such as ``\x1b``.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def visible(text: str) -> str:
 
 
 def visible_in_strings(document: str) -> str:
-    r"""Return JSON or TOML with characters that a terminal would act on as escapes of its strings, such as ``\u001b``.
+    r"""Return JSON or TOML with control characters as escapes of its strings, such as ``\u001b``.
 
     Parameters
     ----------
@@ -99,14 +99,14 @@ def visible_in_strings(document: str) -> str:
 
 
 def wrap_text(text: str, width: int | None, hanging: str = "") -> list[str]:
-    """Fold a text between words; a word is broken only where it is longer than a line.
+    """Wrap a text between words; only words longer than a line are broken.
 
     Parameters
     ----------
     text
-        The text, of one line or several; spaces that it begins with indent all of it.
+        The text; leading spaces of a line indent its continuation lines, too.
     width
-        Most characters of a line; unlimited if not given.
+        Maximum length of a line; unlimited if not given.
     hanging
         Start of continuation lines.
     """
@@ -137,7 +137,7 @@ def _columns(table: "Table", width: int | None) -> list[Line]:
         sizes = _sizes(table, beside, natural, width)
         sentences = [i for i in beside[1:] if table.is_left(i) and natural[i] > SENTENCE]
         if sizes is not None:
-            # Two columns are a name and a description: folded as far as possible.
+            # In a table of two columns, name and description, the description is folded instead of moved.
             share = dict(zip(beside, sizes, strict=True))
             sentences = [i for i in sentences if natural[i] > MOST_LINES * share[i] and len(beside) > 2]
             if not sentences:
@@ -174,7 +174,7 @@ def _split_columns(
 
 
 def _column_groups(table: "Table", columns: Sequence[int]) -> list[list[int]]:
-    """Group columns that belong together: a header that comes more than once is of the column before it."""
+    """Group columns that belong together: a column with a repeated header belongs to the column before it."""
     headers = list(table.headers)
     groups = list[list[int]]()
     for column in columns:
@@ -186,7 +186,7 @@ def _column_groups(table: "Table", columns: Sequence[int]) -> list[list[int]]:
 
 
 def _stack_rows(table: "Table", width: int) -> list[Line]:
-    """Return each row as its name and its values on the lines below."""
+    """Return each row as a line with its name, followed by a line for each value."""
     names = table.names
     head = GAP.join(table.headers[:names])
     lines = [Line("head", part) for part in wrap_text(head, width)] if head else []
@@ -201,7 +201,7 @@ def _stack_rows(table: "Table", width: int) -> list[Line]:
 def _panel(
     table: "Table", columns: Sequence[int], sizes: Sequence[int], below: Sequence[int] = (), width: int | None = None
 ) -> list[Line]:
-    """Lay out some of the columns beside each other, and those of ``below`` under each row."""
+    """Lay out some of the columns side by side, and those of ``below`` on lines below each row."""
     lines = [Line("head", text) for text in _row(table, columns, sizes, table.headers)]
     lines.append(Line("rule", GAP.join("─" * size for size in sizes)))
     for row in table.rows:
@@ -215,7 +215,7 @@ def _panel(
 
 
 def _row(table: "Table", columns: Sequence[int], sizes: Sequence[int], cells: Sequence[str]) -> list[str]:
-    """Write a row, of as many lines as its highest cell."""
+    """Return the lines of a row."""
     parts = [wrap_text(cells[i], size, "  " if i == 0 else "") for i, size in zip(columns, sizes, strict=True)]
     lines = []
     for k in range(max(map(len, parts))):
@@ -234,19 +234,19 @@ def _sizes(table: "Table", columns: Sequence[int], natural: Sequence[int], width
     if spare < 0:
         return None
     sizes = list(least)
-    # The rest goes where it saves most lines: to the column of words that is folded most, and to heads of numbers last.
+    # Spare width goes to the column of words that is folded most, and to headers of numeric columns last.
     while spare > 0:
-        wanting = [k for k, i in enumerate(columns) if sizes[k] < natural[i]]
-        if not wanting:
+        folded = [k for k, i in enumerate(columns) if sizes[k] < natural[i]]
+        if not folded:
             break
-        words = [k for k in wanting if table.is_left(columns[k])]
-        sizes[max(words or wanting, key=lambda k: natural[columns[k]] / sizes[k])] += 1
+        words = [k for k in folded if table.is_left(columns[k])]
+        sizes[max(words or folded, key=lambda k: natural[columns[k]] / sizes[k])] += 1
         spare -= 1
     return sizes
 
 
 def _least(table: "Table", column: int, natural: int) -> int:
-    """Return the least width of a column: numbers stay whole, texts are folded between words."""
+    """Return the minimum width of a column: numbers are not folded, texts only between words."""
     texts = [row[column] for row in table.rows]
     if not table.is_left(column):
         head = table.headers[column]

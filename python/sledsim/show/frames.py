@@ -1,4 +1,4 @@
-"""Columns as DuckDB relations, and so as files and as frames of other libraries."""
+"""Results as DuckDB relations, which can be saved to files and converted to frames of other libraries."""
 
 import json
 import os
@@ -40,7 +40,7 @@ __all__ = [
     "write_columns",
 ]
 
-# How DuckDB writes each kind of file.
+# DuckDB's COPY options by file suffix.
 COPY_OPTIONS = {
     ".parquet": "FORMAT parquet, COMPRESSION zstd",
     ".csv": "FORMAT csv, HEADER true",
@@ -49,32 +49,32 @@ COPY_OPTIONS = {
 
 
 def need(package: str, extra: str) -> Any:
-    """Import a package that not everybody has, or say how to get it.
+    """Import an optional package; the error for a missing package has the command that installs it.
 
     Parameters
     ----------
     package
         Name of the package.
     extra
-        Extra of Sledsim that brings it.
+        Extra of Sledsim that includes the package.
     """
     try:
         return import_module(package)
     except ImportError:
         name = package.partition(".")[0]
-        says = f"this needs the package {name}, which is not installed: {install_command(extra, name)}"
-        raise make_error(SledsimError, "unsupported", says, value=package) from None
+        message = f"this needs the package {name}, which is not installed: {install_command(extra, name)}"
+        raise make_error(SledsimError, "unsupported", message, value=package) from None
 
 
 def install_command(extra: str, package: str) -> str:
-    """Return the command that installs what an extra of Sledsim brings; Sledsim itself is on no package index.
+    """Return the command that installs the packages of an extra; Sledsim itself is not on a package index.
 
     Parameters
     ----------
     extra
         Name of the extra.
     package
-        What to install where Sledsim is not installed but run from its sources.
+        The package to install if Sledsim runs from its sources.
     """
     try:
         requirements = requires("sledsim") or []
@@ -86,14 +86,14 @@ def install_command(extra: str, package: str) -> str:
 
 
 def relation_of(columns: "Mapping[str, NDArray[np.generic]]", name: str = "log") -> "duckdb.DuckDBPyRelation":
-    """Make a DuckDB relation of columns.
+    """Create a DuckDB relation from columns.
 
     Parameters
     ----------
     columns
         NumPy arrays of the same length.
     name
-        What SQL calls the relation.
+        Name of the relation in SQL.
     """
     connection = connect()
     connection.register(name, dict(columns))
@@ -101,13 +101,13 @@ def relation_of(columns: "Mapping[str, NDArray[np.generic]]", name: str = "log")
 
 
 def relation_of_rows(rows: Sequence[Mapping[str, Any]]) -> "duckdb.DuckDBPyRelation":
-    """Make a DuckDB relation of rows of plain values.
+    """Create a DuckDB relation from rows of plain values.
 
     Parameters
     ----------
     rows
-        Values by column. The keys of a table within a row become columns of their own, such as ``response.mean_ms``;
-        a list becomes a text of JSON. A value that a row lacks is null.
+        Values by column. The keys of a nested table become separate columns, such as ``response.mean_ms``; a list
+        becomes a JSON text. Missing values are null.
     """
     flat = [dict(_columns_of(row)) for row in rows]
     names = list(dict.fromkeys(name for row in flat for name in row))
@@ -136,7 +136,7 @@ def _columns_of(row: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str,
 
 
 def _type_of(values: Iterable[Any]) -> str:
-    """Return DuckDB's type of the values of a column."""
+    """Return the DuckDB type of a column."""
     kinds = {type(value) for value in values if value is not None}
     if kinds == {bool}:
         return "BOOLEAN"
@@ -150,53 +150,53 @@ def _quoted_name(name: str) -> str:
 
 
 class Framed(ABC):
-    """Base of results that DuckDB can query, and that frames of pandas and polars and Arrow tables can hold."""
+    """Base class of results that can be converted to DuckDB relations, pandas and polars frames, and Arrow tables."""
 
     @abstractmethod
     def relation(self, *args: Any) -> "duckdb.DuckDBPyRelation":
-        """Return it as a DuckDB relation, to be queried in SQL."""
+        """Return the result as a DuckDB relation, for SQL queries."""
 
     def polars(self, *args: Any) -> "pl.DataFrame":
-        """Return it as a polars frame; arguments as for :meth:`relation`."""
+        """Return the result as a polars frame; arguments as for :meth:`relation`."""
         polars = need("polars", "frames")
         frame: pl.DataFrame = polars.DataFrame(self.relation(*args))
         return frame
 
     def pandas(self, *args: Any) -> "pd.DataFrame":
-        """Return it as a pandas frame; arguments as for :meth:`relation`."""
+        """Return the result as a pandas frame; arguments as for :meth:`relation`."""
         need("pandas", "frames")
         frame: pd.DataFrame = self.relation(*args).df()
         return frame
 
     def arrow(self, *args: Any) -> "pa.Table":
-        """Return it as an Arrow table; arguments as for :meth:`relation`."""
+        """Return the result as an Arrow table; arguments as for :meth:`relation`."""
         need("pyarrow", "frames")
         return self.relation(*args).to_arrow_table()
 
 
 def require_utf8(error: type[SledsimError], path: Path, named: Path | None = None) -> None:
-    """Raise for a path that DuckDB cannot read: one with bytes that are not UTF-8.
+    """Raise if the absolute path has bytes that are not UTF-8, as DuckDB cannot open it.
 
     Parameters
     ----------
     error
-        The type of what is raised.
+        The type of the error.
     path
         The path.
     named
-        What messages call it, if not by itself.
+        The name of the file in messages; by default, the path.
     """
     try:
         str(path.absolute()).encode()
     except UnicodeEncodeError:
-        says = "its whole path has to be UTF-8 text, and has other bytes: rename what has them, or name another place"
-        raise make_error(error, "notation", says, file=named or path) from None
+        message = "its absolute path has bytes that are not UTF-8 text: rename the file or folder, or name another file"
+        raise make_error(error, "notation", message, file=named or path) from None
 
 
 def connect() -> "duckdb.DuckDBPyConnection":
     """Connect to a DuckDB database in memory.
 
-    Files are written by the calling thread: the writer threads of DuckDB 2 may deadlock where a write fails.
+    Files are written by the calling thread, as the writer threads of DuckDB 2 may deadlock when a write fails.
     """
     import duckdb
 
@@ -204,9 +204,9 @@ def connect() -> "duckdb.DuckDBPyConnection":
 
 
 def sql_path(path: Path) -> str:
-    """Write a file's path in SQL for functions that take ``*``, ``?`` and ``[`` for patterns.
+    """Return a path as an SQL literal, with ``*``, ``?`` and ``[`` escaped for functions that accept patterns.
 
-    It is made absolute, as a name that begins with ``~`` or ``file:`` would be another file.
+    The path is made absolute, as DuckDB expands names that begin with ``~`` or ``file:``.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def sql_path(path: Path) -> str:
 
 
 def parquet_rows(*paths: Path) -> str:
-    """Return the rows of Parquet files in SQL; a folder's name such as ``value=7`` does not become a column.
+    """Return an SQL table expression for the rows of Parquet files; folders such as ``value=7`` do not become columns.
 
     Parameters
     ----------
@@ -228,23 +228,23 @@ def parquet_rows(*paths: Path) -> str:
 
 
 def sql_literal(text: str) -> str:
-    """Return a text as a string literal of SQL."""
+    """Return a text as an SQL string literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def write_columns(
     columns: "Mapping[str, NDArray[np.generic]]", path: Path, metadata: Mapping[str, str] | None = None
 ) -> None:
-    """Write columns to a file of the kind that its name tells.
+    """Write columns to a file; its suffix selects the format.
 
     Parameters
     ----------
     columns
         NumPy arrays of the same length.
     path
-        Ends in ``.parquet``, ``.csv`` or ``.json``.
+        The file, with suffix ``.parquet``, ``.csv`` or ``.json``.
     metadata
-        What a Parquet file is to carry beside the columns.
+        Key-value metadata of a Parquet file.
     """
     path = require_path(SledsimError, "path", path)
     options = COPY_OPTIONS.get(path.suffix.lower())
@@ -290,7 +290,7 @@ def copy_atomically(
     require_utf8(SledsimError, Path(os.path.realpath(path)).parent, path)
     try:
         with atomic_write(path, durable=durable) as unfinished, handled_interrupts():
-            # DuckDB's own temporary file would take the place of the one that is locked.
+            # With a temporary file of its own, DuckDB would replace the locked file.
             connection.execute(f"COPY ({query}) TO {sql_literal(str(unfinished))} ({options}, USE_TMP_FILE false)")
     except duckdb.Error as error:
         reason = unwritable(path.parent) or error

@@ -6,14 +6,14 @@ __all__ = ["label_of", "with_count"]
 
 
 def with_count(count: int, what: str) -> str:
-    """Write a number of things: ``no spares``, ``1 spare``, ``5 spares``.
+    """Write a count with a noun: ``no spares``, ``1 spare``, ``5 spares``.
 
     Parameters
     ----------
     count
-        How many.
+        The count.
     what
-        One of them.
+        The noun in the singular.
     """
     if count == 0:
         return f"no {what}s"
@@ -21,7 +21,7 @@ def with_count(count: int, what: str) -> str:
 
 
 def label_of(device: str) -> str:
-    """Return what a heading calls a device: a file without its folder and suffix.
+    """Return the name of a device in headings: a file without its folder and suffix.
 
     Parameters
     ----------

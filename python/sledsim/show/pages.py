@@ -1,4 +1,4 @@
-"""Charts in pages: what a browser draws from disk, and a notebook shows, without a network."""
+"""Charts in HTML pages and notebooks, without a network."""
 
 import json
 from base64 import b64encode
@@ -26,7 +26,7 @@ __all__ = [
     "vega_lite_version",
 ]
 
-#: Digits of a chart's name in a page: of what it holds, so that two charts have two names.
+#: Hexadecimal digits of the hash of a chart's definition in its identifier.
 NAME_DIGITS = 12
 
 
@@ -34,17 +34,17 @@ NAME_DIGITS = 12
 def vega_library() -> str:
     """Return Vega, Vega-Lite and Vega-Embed, which draw charts in a browser, as one text of JavaScript."""
     text = converted_text("javascript_bundle", vl_version=vega_lite_version())
-    # Its own names would clash with those of other scripts of a page; what it offers it gives to the window.
+    # A function scope, so that its names do not clash with other scripts; its interface is in `window`.
     return f"(() => {{\n{text}\n}})();\n"
 
 
 def vega_lite_version() -> str:
-    """Return the version of Vega-Lite that Altair writes, as the converter names it: ``v6_4``."""
+    """Return the version of Vega-Lite that Altair writes, in the notation of vl-convert: ``v6_4``."""
     return "_".join(need("altair", "plots").SCHEMA_VERSION.split(".")[:2])
 
 
 def chart_text(name: str) -> str:
-    """Return a file that every page with charts includes.
+    """Return the text of a file that is included in every page with charts.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def title_of(definition: dict[str, Any]) -> tuple[str, list[str]]:
 
 
 def chart_page(chart: "altair.TopLevelMixin") -> str:
-    """Return a page that shows a chart as wide as the window, in the reader's light or dark, from disk alone.
+    """Return a self-contained page with a chart as wide as the window, in the light or dark scheme of the reader.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def page_environment(*packages: str) -> "jinja2.Environment":
     Parameters
     ----------
     *packages
-        Packages with a folder ``templates``, looked through in this order.
+        Packages with a folder ``templates``, searched in this order.
     """
     library = need("jinja2", "plots")
     folders = [library.PackageLoader(each, "templates") for each in (*packages, "sledsim.show")]
@@ -115,7 +115,7 @@ def _with_code(text: str) -> "markupsafe.Markup":
 
 
 def notebook_bundle(definition: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """Return what a notebook shows of a chart: a picture, and the definition for pages that draw it themselves.
+    """Return a chart's MIME bundle for notebooks: an SVG image, and the definition for pages that draw it.
 
     Parameters
     ----------
@@ -137,5 +137,5 @@ def _join_lines(text: str | list[str]) -> str:
 
 
 def _json(definition: dict[str, Any]) -> str:
-    """Write a definition for a script element, which nothing in it ends."""
+    """Return a definition as JSON for a script element, with ``<`` escaped."""
     return json.dumps(definition).replace("<", "\\u003c")

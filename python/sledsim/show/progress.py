@@ -1,4 +1,4 @@
-"""A progress bar for runs that take a while."""
+"""A progress bar for long runs."""
 
 import sys
 import time
@@ -11,7 +11,7 @@ from sledsim.show.faults import make_error
 
 __all__ = ["ProgressBar", "duration_in_words", "reporting"]
 
-#: Runs shorter than this show nothing.
+#: The bar appears after this time, s.
 QUIET_S = 2.0
 
 
@@ -21,9 +21,9 @@ def reporting(progress: Any, label: str = "simulating", what: str = "requests") 
     Parameters
     ----------
     progress
-        The function itself, true for a bar, false or nothing for none.
+        A function, true for a progress bar, false or ``None`` for none.
     label, what
-        Of the bar.
+        As for :class:`ProgressBar`.
     """
     if progress is True:
         return ProgressBar(label, what)
@@ -34,16 +34,16 @@ def reporting(progress: Any, label: str = "simulating", what: str = "requests") 
 
 
 class ProgressBar:
-    """Show how far a run is, how fast it goes and how long it will take, on standard error.
+    """Show the progress, speed and remaining time of a run on standard error.
 
-    Nothing appears during the first two seconds, nor where standard error is not a terminal.
+    The bar appears after two seconds, and only if standard error is a terminal.
 
     Parameters
     ----------
     label
-        What is running.
+        Description of the run.
     what
-        What it goes through.
+        Noun of the counted items, in the plural.
     """
 
     def __init__(self, label: str = "simulating", what: str = "requests") -> None:
@@ -67,18 +67,18 @@ class ProgressBar:
     def __call__(
         self, submitted: int, requests: int | None, simulated_s: float = 0.0, end_s: float | None = None
     ) -> None:
-        """Take a report of the run.
+        """Update the bar.
 
         Parameters
         ----------
         submitted
-            Requests, or what else it goes through, so far.
+            Number of requests or other items so far.
         requests
-            The same in all, where that ends the run.
+            Total number, if it ends the run.
         simulated_s
-            Seconds of simulated time so far.
+            Simulated time so far, s.
         end_s
-            Seconds of simulated time in all, where that ends the run.
+            Total simulated time, s, if it ends the run.
         """
         elapsed_s = time.monotonic() - self._started
         shares = [done / total for done, total in ((submitted, requests), (simulated_s, end_s)) if total]
@@ -88,14 +88,14 @@ class ProgressBar:
         self.show(share, f"{submitted:,} {self._what}, {rate:,.0f}/s{left}")
 
     def show(self, share: float | None, state: str) -> None:
-        """Show a state in words.
+        """Update the bar with a text.
 
         Parameters
         ----------
         share
-            How much is done, from 0 to 1; ``None`` if unknown.
+            Completed share, from 0 to 1; ``None`` if unknown.
         state
-            The words.
+            The text.
         """
         if time.monotonic() - self._started < QUIET_S or sys.stderr is None or not sys.stderr.isatty():
             return
@@ -120,7 +120,7 @@ class ProgressBar:
 
 
 def duration_in_words(seconds: float) -> str:
-    """Write a time as people say it.
+    """Write a time in words, such as ``3 min 5 s``.
 
     Parameters
     ----------

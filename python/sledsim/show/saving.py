@@ -1,4 +1,4 @@
-"""Charts as files."""
+"""Saving of charts to files."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 __all__ = ["SUFFIXES", "require_libraries", "save"]
 
 SUFFIXES = (".html", ".png", ".svg", ".json")
-#: Dots per inch of a PNG: twice what screens had for long.
+#: Dots per inch of a PNG.
 PPI = 144
 
 
 def require_libraries(path: Path) -> None:
-    """Raise if a library for drawing is missing, before anything is run.
+    """Raise if a library needed to save a chart is missing; called before a run.
 
     Parameters
     ----------
     path
-        The file to which the chart is to be written.
+        The file of the chart.
     """
     need("altair", "plots")
     kind = path.suffix.lower()
@@ -38,14 +38,14 @@ def require_libraries(path: Path) -> None:
 
 
 def save(chart: "altair.TopLevelMixin", path: str | Path) -> None:
-    """Write a chart to a file of the kind that its name tells.
+    """Save a chart to a file; its suffix selects the format.
 
     Parameters
     ----------
     chart
         The chart.
     path
-        Ends in ``.html`` (self-contained, interactive), ``.png``, ``.svg`` or ``.json`` (Vega-Lite).
+        The file, with suffix ``.html`` (self-contained, interactive), ``.png``, ``.svg`` or ``.json`` (Vega-Lite).
     """
     target = require_path(SledsimError, "path", path)
     kind = target.suffix.lower()

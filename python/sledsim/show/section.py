@@ -7,7 +7,7 @@ from sledsim.show.tables import Table, number
 
 __all__ = ["Section"]
 
-#: A notebook shows no more values of a section than these.
+#: Maximum number of values shown in a notebook.
 MOST_ROWS = 100
 
 
@@ -19,7 +19,7 @@ class Section(Mapping[str, Any]):
     values
         The values; dictionaries become sections on access.
     name
-        Where they stand, for messages.
+        The path of the section in the result, for messages.
     """
 
     def __init__(self, values: Mapping[str, Any], name: str = "") -> None:
@@ -64,7 +64,7 @@ class Section(Mapping[str, Any]):
 
 
 def _rows(values: Mapping[str, Any], indent: str = "") -> Iterator[list[str]]:
-    """Yield the values as rows, those of sections within below their name."""
+    """Yield the values as rows, with nested sections indented below their name."""
     for key, value in values.items():
         if isinstance(value, Mapping):
             yield [f"{indent}{key}", ""]
@@ -74,7 +74,7 @@ def _rows(values: Mapping[str, Any], indent: str = "") -> Iterator[list[str]]:
 
 
 def _text(value: Any) -> str:
-    """Write a value for people."""
+    """Return the text of a value."""
     if isinstance(value, bool) or not isinstance(value, int | float | list | tuple | None):
         return str(value)
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Base classes of results: tables in a terminal and a notebook, JSON, pictures in files."""
+"""Base classes of results: tables in terminals and notebooks, JSON, frames and charts."""
 
 import json
 import math
@@ -20,11 +20,11 @@ __all__ = ["Catalog", "Drawn", "OneTable", "Plain", "Shown", "Tabled", "json_tex
 
 
 class Tabled(ABC):
-    """A result that is printed, and shown in a notebook, as tables."""
+    """A result that is printed and displayed in notebooks as tables."""
 
     @abstractmethod
     def tables(self, *args: Any, **kwargs: Any) -> list[Table]:
-        """Return everything as tables."""
+        """Return the result as tables."""
 
     def __str__(self) -> str:
         return "\n\n".join(str(table) for table in self.tables())
@@ -38,10 +38,10 @@ class OneTable(Tabled):
 
     @abstractmethod
     def table(self, *args: Any, **kwargs: Any) -> Table:
-        """Return it as a table."""
+        """Return the result as a table."""
 
     def tables(self, *args: Any, **kwargs: Any) -> list[Table]:
-        """Return everything as tables: here the one of :meth:`table`."""
+        """Return a list with the one table of :meth:`table`."""
         return [self.table(*args, **kwargs)]
 
 
@@ -50,15 +50,15 @@ class Drawn(ABC):
 
     @abstractmethod
     def plot(self, *args: Any, **kwargs: Any) -> "altair.TopLevelMixin":
-        """Draw it."""
+        """Draw a chart of the result."""
 
     def save_plot(self, path: str | Path, *args: Any, **kwargs: Any) -> None:
-        """Draw it into a file.
+        """Save the chart of :meth:`plot` to a file.
 
         Parameters
         ----------
         path
-            Ends in ``.html``, ``.png``, ``.svg`` or ``.json`` (Vega-Lite).
+            The file, with suffix ``.html``, ``.png``, ``.svg`` or ``.json`` (Vega-Lite).
         *args, **kwargs
             As for :meth:`plot`.
         """
@@ -72,12 +72,12 @@ class Plain(Framed):
 
     @abstractmethod
     def to_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """Return everything as plain dictionaries, lists, numbers and texts."""
+        """Return the result as plain dictionaries, lists, numbers and texts."""
 
     def relation(self, *args: Any) -> "duckdb.DuckDBPyRelation":
-        """Return the rows as a DuckDB relation: those of the first list in :meth:`to_dict`, or all of it as one row.
+        """Return a DuckDB relation with the rows of the first list in :meth:`to_dict`, or one row with everything.
 
-        Keys of tables within a row are columns such as ``response.mean_ms``.
+        Keys of nested tables are columns such as ``response.mean_ms``.
         """
         return relation_of_rows(self._rows(*args))
 
@@ -89,7 +89,7 @@ class Plain(Framed):
         return [values] if rows is None else list(rows)
 
     def to_json(self, *args: Any, indent: int | None = 2, **kwargs: Any) -> str:
-        """Return everything as JSON.
+        """Return the result as JSON.
 
         Parameters
         ----------
@@ -105,14 +105,14 @@ Entry = TypeVar("Entry", bound=Plain)
 
 
 class Catalog(Mapping[str, Entry], Tabled, Plain):
-    """Entries by name, printed and shown in a notebook as tables.
+    """Entries by name, printed and displayed in notebooks as tables.
 
     Parameters
     ----------
     entries
         The entries by name.
     tables
-        Makes the tables.
+        A function that returns the tables.
     """
 
     def __init__(self, entries: Mapping[str, Entry], tables: Callable[[], list[Table]]) -> None:
@@ -141,7 +141,7 @@ class Catalog(Mapping[str, Entry], Tabled, Plain):
 
 
 def json_text(value: Any, indent: int | None = 2) -> str:
-    """Return plain values as JSON, which has no infinite numbers: the error names a figure that is not finite.
+    """Return plain values as JSON, and raise an error that names a number that is not finite.
 
     Parameters
     ----------
@@ -154,8 +154,8 @@ def json_text(value: Any, indent: int | None = 2) -> str:
         return json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
     except ValueError:
         path, number = next(_not_finite(value, ""), ("", math.nan))
-        says = f": {number} is no number that JSON holds: what was asked for is beyond reckoning"
-        raise make_error(SledsimError, "out-of-range", says, path=path or "result", value=str(number)) from None
+        message = f": the result is {number}, which JSON cannot represent; change the arguments"
+        raise make_error(SledsimError, "out-of-range", message, path=path or "result", value=str(number)) from None
 
 
 def _not_finite(value: Any, path: str) -> Iterator[tuple[str, float]]:
@@ -168,4 +168,4 @@ def _not_finite(value: Any, path: str) -> Iterator[tuple[str, float]]:
 
 
 class Shown(Tabled, Drawn, Plain):
-    """Figures ready to be printed, drawn and written."""
+    """A result that can be printed, drawn and saved."""

@@ -1,4 +1,4 @@
-"""Signals during calls of a library that replaces their exceptions by its own."""
+"""Ctrl-C during calls of DuckDB, which replaces the exceptions of signal handlers by its own."""
 
 import signal
 import threading
@@ -11,10 +11,10 @@ __all__ = ["handled_interrupts"]
 
 @contextmanager
 def handled_interrupts() -> Iterator[None]:
-    """Raise the exception of the handler of Ctrl-C, also if the signal comes during a call of DuckDB.
+    """Raise the exception of the Ctrl-C handler, also if the signal arrives during a call of DuckDB.
 
-    DuckDB replaces it by a ``RuntimeError``, which only its text distinguishes from others. Only the main thread
-    receives signals.
+    DuckDB replaces the exception by a ``RuntimeError``, which differs from other errors only in its text. Only the main
+    thread receives signals.
     """
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(handler):

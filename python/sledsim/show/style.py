@@ -33,7 +33,7 @@ HEIGHT = 300
 # Okabe and Ito's palette, distinguishable with colour blindness.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
 
-#: The colour of a state in every picture: work in colours, rest in greys that darken as power falls.
+#: Colours of states in all charts: active states have colours, idle modes have greys, darker for lower power.
 WORK_COLOURS = {
     "data": "#009E73",
     "servo": "#E69F00",
@@ -43,35 +43,35 @@ WORK_COLOURS = {
 }
 REST_COLOURS = ("#cfcfcf", "#9c9c9c", "#7c7c7c", "#606060", "#484848", "#303030")
 
-# What a logarithmic axis of probabilities writes: 0.1, 0.01, 0.001, then 1e-4; more labels than so many touch.
+# Labels of a logarithmic axis of probabilities: 0.1, 0.01, 0.001, then 1e-4. More labels than this would overlap.
 MOST_LABELS = 8
 PROBABILITY_LABELS = "datum.value >= 0.001 ? format(datum.value, '~g') : format(datum.value, '.0e')"
 
 
 def altair_library() -> Any:
-    """Return the Altair module, or raise an error that says how to install it."""
+    """Return the Altair module, or raise an error with the command that installs it."""
     return need("altair", "plots")
 
 
 def state_colours(states: "Iterable[str]") -> dict[str, str]:
-    """Return the colour of each state, the same in every picture.
+    """Return the colour of each state, the same in all charts.
 
     Parameters
     ----------
     states
-        Keys of the summary, or names of idle modes, these from the highest power down.
+        Keys of the summary, or names of idle modes in order of decreasing power.
     """
     rest = iter(REST_COLOURS)
     return {state: WORK_COLOURS.get(state) or next(rest) for state in states}
 
 
 def decade_below(least: float) -> float:
-    """Return the power of ten, 0.1 at most, at which an axis of probabilities begins.
+    """Return the power of ten, at most 0.1, at or below the smallest value of an axis of probabilities.
 
     Parameters
     ----------
     least
-        The smallest value that has to be on it, above 0.
+        The smallest value, above 0.
     """
     return 10.0 ** min(math.floor(math.log10(least)), -1)
 
@@ -86,11 +86,11 @@ def probability_axis(alt: Any, channel: Any, field: str, least: float, start: fl
     channel
         ``alt.X`` or ``alt.Y``.
     field
-        What it shows.
+        The field of the data.
     least
-        The smallest value that has to be on it, above 0.
+        The smallest value, above 0.
     start
-        Where it begins; at the power of ten below the least value otherwise.
+        Start of the axis; by default, the power of ten at or below the smallest value.
     """
     low = round(math.log10(decade_below(least)))
     ticks = [10.0**power for power in range(0, low - 1, -math.ceil(-low / MOST_LABELS))]
@@ -100,7 +100,7 @@ def probability_axis(alt: Any, channel: Any, field: str, least: float, start: fl
 
 
 def rows_of(columns: "Mapping[str, NDArray[np.generic]]", digits: int = 5) -> list[dict[str, Any]]:
-    """Turn columns into rows of plain values, with no more digits than a picture shows.
+    """Convert columns to rows of plain values, rounded for a chart.
 
     Parameters
     ----------
@@ -131,9 +131,9 @@ def apply_style(chart: Any, title: str, subtitle: str | list[str] = "") -> "alta
     chart
         The chart.
     title
-        What it shows.
+        The title.
     subtitle
-        Under which circumstances, in one line or several.
+        The conditions of the results, in one line or several.
     """
     alt = altair_library()
     heading = alt.TitleParams(title, anchor="start", fontSize=15, offset=12)
@@ -148,14 +148,14 @@ def apply_style(chart: Any, title: str, subtitle: str | list[str] = "") -> "alta
         .configure_legend(labelFontSize=11, titleFontSize=12, titleFontWeight="normal")
     )
     chart_class: Any = type(whole)
-    # Altair takes attributes that are set for properties of the chart.
+    # Altair treats assigned attributes as properties of the chart, hence object.__setattr__.
     object.__setattr__(whole, "__class__", _self_contained(chart_class))
     return whole
 
 
 @cache
 def _self_contained(kind: Any) -> type:
-    """Return a class of charts that a notebook shows without a network, unless Altair is told how to show charts."""
+    """Return a subclass of charts that notebooks display without a network, unless an Altair renderer is enabled."""
 
     def bundle(chart: Any, *args: Any, **options: Any) -> Any:
         if altair_library().renderers.active != "default":

@@ -12,7 +12,7 @@ from sledsim.show.fitting import Line, lay_out, terminal_width
 
 __all__ = ["Table", "duration", "number", "with_default"]
 
-# Powers of ten between which numbers are written out.
+# Range of the powers of ten of numbers written without an exponent.
 SMALL_EXPONENT, LARGE_EXPONENT = 4, 12
 
 
@@ -34,14 +34,14 @@ def with_default(name: str, schema: Mapping[str, Any]) -> str:
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """Write a number with so many significant digits; a dash where there is none.
+    """Write a number with a number of significant digits; ``None`` as a dash.
 
     Parameters
     ----------
     value
-        The number; ``None`` where the quantity is undefined.
+        The number; ``None`` if the quantity is undefined.
     digits
-        Significant digits of a number that is not whole.
+        Significant digits of a float.
     """
     if value is None:
         return "–"
@@ -70,7 +70,7 @@ def duration(seconds: float | None) -> str:
         return "never"
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if seconds >= size or not seconds:
-            # 10,000 s rather than 1e+04 s, and 1,000 s like all numbers.
+            # From 1,000 s on with thousands separators, such as 10,000 s rather than 1e+04 s.
             return f"{number(seconds) if seconds >= 1e3 else format(seconds / size, '.4g')} {unit}"
     return f"{seconds:.4g} s"
 
@@ -82,17 +82,17 @@ class Table:
     Parameters
     ----------
     headers
-        One per column, with its unit.
+        The headers, with units.
     rows
-        Cells, as many as headers; leading spaces in the first cell indent it.
+        Cells of each row; leading spaces in the first cell indent it.
     title
-        A line above.
+        A line above the table.
     left
-        Columns beside the first that are flush left.
+        Further columns that are flush left.
     names
-        Number of columns, from the first on, that identify a row.
+        Number of leading columns that identify a row.
     notes
-        Sentences below.
+        Sentences below the table.
     """
 
     headers: Sequence[str]
@@ -107,12 +107,12 @@ class Table:
         return column == 0 or column in self.left
 
     def lines(self, width: int | None = None) -> list[Line]:
-        """Lay the table out in lines; nothing is left out, however narrow they are.
+        """Lay the table out in lines; cells are never truncated.
 
         Parameters
         ----------
         width
-            Most characters of a line; unlimited if not given.
+            Maximum length of a line; unlimited if not given.
         """
         return lay_out(self, width)
 
