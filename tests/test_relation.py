@@ -254,7 +254,7 @@ def test_a_disk_has_no_equivalent_blocks(sledsim_cli: Callable[..., Outcome]) ->
         (["--attributes", "8,x"], ['--attributes "8,x" is of the wrong type', "numbers between commas"]),
         (["--attributes", ""], ["--attributes", "numbers between commas"]),
         (["--page-bytes", "64"], ["--page-bytes: 64 is too few", "71 bytes"]),
-        (["--page-bytes", "700"], ["--page-bytes: 700 is no number of whole blocks", "512"]),
+        (["--page-bytes", "700"], ["--page-bytes: 700 is not a multiple of the block size", "512"]),
         (["--layout", "tip-subsets"], ["tip-subsets", "did you mean tip-subset?"]),
         (["--layout", "equivalent", "--attributes", "60000", "--page-bytes", "65536"], ["60000", "100 blocks"]),
         (["--fetches", "1"], ["--fetches: 1 is too few", "at least 2"]),

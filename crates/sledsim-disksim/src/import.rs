@@ -222,7 +222,7 @@ fn device(mechanism: &str, route: &Route, drafts: &mut Drafts) -> Result<DeviceS
         // DiskSim uses the capacity of the zones; a drive may offer less, not more.
         parameters.capacity_blocks = offered.filter(|offered| *offered <= held);
         if offered.is_some_and(|offered| offered > held) {
-            drafts.withdraw("capacity_blocks", &format!("the zones hold {held} blocks, by which DiskSim goes too"));
+            drafts.withdraw("capacity_blocks", &format!("the zones hold {held} blocks, which DiskSim uses, too"));
         }
     }
     scenario::device(&device).map_err(|fault| fault_at_source(&drafts.values, fault, place))?;

@@ -1,4 +1,4 @@
-"""Questions that take several runs: each study has its function here, and a package with its parts."""
+"""Studies that take several runs: a function for each study, and a package with its parts."""
 
 from sledsim._loading import attach
 

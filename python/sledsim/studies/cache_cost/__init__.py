@@ -1,4 +1,4 @@
-"""Caches that cost the same: MEMS against NVRAM."""
+"""MEMS and NVRAM caches of equal cost."""
 
 from sledsim._loading import attach
 

@@ -1,4 +1,4 @@
-"""A disk with a cache of MEMS or NVRAM: how it is put together, what it costs, how it responds."""
+"""A disk with a MEMS or NVRAM cache: its system, price and response time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,24 +11,24 @@ from sledsim.show.faults import make_error
 
 __all__ = ["GB", "CacheDesign", "CachedDisk", "mean_response"]
 
-#: Bytes of a GB for which a price is.
+#: Bytes of a GB in prices.
 GB = 1_000_000_000
 
 
 @dataclass(frozen=True)
 class CacheDesign:
-    """A disk with a cache, of MEMS or of NVRAM, under a controller.
+    """A disk with a MEMS or NVRAM cache below a controller.
 
     Parameters
     ----------
     disk
-        The component that is cached.
+        The cached component.
     mems
         The MEMS device.
     segment_bytes
-        What moves between disk and MEMS at once; a number or a text with a unit.
+        Unit of transfer between disk and MEMS; a number of bytes or a text with a unit.
     controller_bytes
-        Volatile write-back cache of the controller, above either cache; none where it is ``None``.
+        Size of the controller's volatile write-back cache above either cache; ``None`` for none.
     """
 
     disk: Any
@@ -38,7 +38,7 @@ class CacheDesign:
 
     @property
     def cache_path(self) -> str:
-        """Path of the cache in the system."""
+        """Path of the cache component in the system."""
         return "system" if self.controller_bytes is None else "system.child"
 
     def mems_system(self, mems_bytes: int | str) -> dict[str, Any]:
@@ -47,7 +47,7 @@ class CacheDesign:
         Parameters
         ----------
         mems_bytes
-            Its size.
+            Size of the cache.
         """
         sizes = {"mems_bytes": mems_bytes, "segment_bytes": self.segment_bytes}
         return self._below_controller({"kind": "mcd", "mems": self.mems, "disk": self.disk, **sizes})
@@ -58,7 +58,7 @@ class CacheDesign:
         Parameters
         ----------
         nvram_bytes
-            Its size.
+            Size of the cache.
         """
         return self._below_controller(
             {"kind": "ram-cache", "bytes": nvram_bytes, "volatile": False, "child": self.disk}
@@ -72,7 +72,7 @@ class CacheDesign:
 
 @dataclass(frozen=True)
 class CachedDisk:
-    """A disk with one of the caches, and how it responds.
+    """A disk with one of the caches, and its response times.
 
     Parameters
     ----------
@@ -81,14 +81,14 @@ class CachedDisk:
     bytes
         Size of the cache.
     price_per_gb
-        What a GB (10⁹ bytes) of it costs.
+        Price of a GB (10⁹ bytes).
     means_ms
         Mean response time for each seed.
     interval
-        The mean of these with its 95 % confidence interval: over the seeds where there are several, else that of the
-        run; ``None`` where the run has none.
+        The mean of these with its 95 % confidence interval: over the seeds if there are several, otherwise that of the
+        run; ``None`` if there is none.
     hit_ratio
-        Share of lines or segments that were found in the cache, averaged over the seeds.
+        Share of lines or segments found in the cache, mean over the seeds.
     """
 
     kind: str
@@ -112,7 +112,7 @@ class CachedDisk:
     def of(
         cls, kind: str, size: int, price_per_gb: float, results: Sequence[Result], path: str = "system.child"
     ) -> "CachedDisk":
-        """Make it of its runs.
+        """Create it from its runs.
 
         Parameters
         ----------
@@ -121,12 +121,12 @@ class CachedDisk:
         results
             A run for each seed.
         path
-            Of the cache in the system.
+            Path of the cache in the system.
 
         Raises
         ------
         SledsimError
-            Where a run has no response times.
+            If a run has no response times.
         """
         means, interval = mean_response(results)
         hits = [_count(result, path, "hit_ratio") for result in results]
@@ -135,7 +135,7 @@ class CachedDisk:
         return cls(kind, size, price_per_gb, means, interval, ratio)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the figures as plain values."""
         low, high = (self.interval.low, self.interval.high) if self.interval else (None, None)
         return {
             "kind": self.kind,
@@ -151,26 +151,26 @@ class CachedDisk:
 
 
 def mean_response(results: Sequence[Result]) -> tuple[tuple[float, ...], Interval | None]:
-    """Return the mean response time of each run in ms, and where the mean of these lies with a confidence of 95 %.
+    """Return the mean response time of each run in ms, and the 95 % confidence interval of their mean.
 
     Parameters
     ----------
     results
-        A run for each seed. The interval is over the seeds where there are several, else that of the run. There is
-        none where the system cannot keep up with the load.
+        A run for each seed. The interval is over the seeds if there are several, otherwise that of the run. There is
+        none if the system cannot keep up with the load.
 
     Raises
     ------
     SledsimError
-        Where a run has no response times.
+        If a run has no response times.
     """
     if any(result.response is None for result in results):
         where = "run.warmup_s, run.warmup_requests"
-        says = (
+        message = (
             f"no request that arrived after the warm-up ({where}) was served by the end of the run: shorten the "
             "warm-up or lengthen the run"
         )
-        raise make_error(SledsimError, "conflict", says, path="run.requests")
+        raise make_error(SledsimError, "conflict", message, path="run.requests")
     means = tuple(float(result.response["mean_ms"]) for result in results)
     if any(result["overload"] for result in results):
         return means, None
@@ -181,7 +181,7 @@ def mean_response(results: Sequence[Result]) -> tuple[tuple[float, ...], Interva
 
 
 def _count(result: Result, path: str, name: str) -> float | None:
-    """Return what a component of a run counted."""
+    """Return a count of a component of a run; ``None`` if it has none."""
     counts: list[dict[str, Any]] = next(
         (each["counts"] for each in result.summary["components"] if each["path"] == path), []
     )

@@ -1,4 +1,4 @@
-"""Pictures of caches that cost the same."""
+"""Chart of MEMS and NVRAM caches of equal cost."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 __all__ = ["cache_cost_lines"]
 
-#: From this response time over that of the MEMS cache on, a linear axis would hide where the two are equal.
+#: The axis is logarithmic above this ratio of response times, as a linear axis would hide the crossover.
 LOGARITHMIC_FROM = 12.0
 MEMS_COLOUR, NVRAM_COLOUR = COLOURS[1], COLOURS[0]
 
 
 def cache_cost_lines(found: "CostComparison") -> "altair.TopLevelMixin":
-    """Draw response times over that of the MEMS cache against the ratio of prices, after Figure 9 of hong2006.
+    """Draw response times relative to the MEMS cache against the ratio of prices, after Figure 9 of hong2006.
 
     Parameters
     ----------
@@ -60,12 +60,12 @@ def cache_cost_lines(found: "CostComparison") -> "altair.TopLevelMixin":
     level = alt.Chart(values(mems)).mark_line(strokeWidth=2, strokeDash=[6, 3]).encode(x=x, y=y, color=colour)
     layers = [bars, level, line, *_crossover(alt, found)]
     chart = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
-    said = f"MEMS: {number(base)} ms. {found.conclusion[0].upper()}{found.conclusion[1:]}"
-    return apply_style(chart, found.title, [found.subject, said])
+    conclusion = f"MEMS: {number(base)} ms. {found.conclusion[0].upper()}{found.conclusion[1:]}"
+    return apply_style(chart, found.title, [found.subject, conclusion])
 
 
 def _crossover(alt: Any, found: "CostComparison") -> list[Any]:
-    """Return a line at the ratio from which on MEMS is faster."""
+    """Return a vertical line at the crossover, if there is one."""
     if found.crossover is None:
         return []
     data = values([{"ratio": _short(found.crossover)}])

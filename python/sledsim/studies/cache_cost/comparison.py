@@ -1,4 +1,4 @@
-"""NVRAM and MEMS caches of a disk at the same price (hong2006, section 4.4)."""
+"""NVRAM and MEMS caches of a disk at equal cost (hong2006, section 4.4)."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,20 +23,20 @@ __all__ = ["CostComparison", "cost"]
 
 
 class CostComparison(Shown):
-    """A MEMS cache beside NVRAM caches that cost the same.
+    """A MEMS cache compared with NVRAM caches of equal cost.
 
     Parameters
     ----------
     mems
-        The disk with a MEMS cache.
+        The disk with the MEMS cache.
     nvram
-        The disk with each NVRAM cache, by rising price per GB.
+        The disk with each NVRAM cache, by increasing price per GB.
     subject
-        Of what.
+        Summary of workload and system.
     stand_in
-        The stand-in that made the requests, if one did.
+        The stand-in workload, or ``None``.
     notes
-        What to know of them.
+        Notes on the runs.
     """
 
     title = "NVRAM or MEMS as a disk cache, for the same money"
@@ -62,12 +62,12 @@ class CostComparison(Shown):
 
     @property
     def crossover(self) -> float | None:
-        """The ratio of prices above which MEMS is faster, interpolated; ``None`` where there is none."""
+        """The ratio of prices above which MEMS is faster, interpolated; ``None`` if there is none."""
         return _crossing(self.ratios, [each.mean_ms for each in self.nvram], self.mems.mean_ms)
 
     @property
     def crossover_interval(self) -> Interval | None:
-        """Where that ratio lies with a confidence of 95 %, by those of the seeds; ``None`` for a single seed."""
+        """The 95 % confidence interval of the crossover over the seeds; ``None`` for a single seed."""
         found = [
             _crossing(self.ratios, [each.means_ms[seed] for each in self.nvram], mean)
             for seed, mean in enumerate(self.mems.means_ms)
@@ -77,7 +77,7 @@ class CostComparison(Shown):
 
     @property
     def conclusion(self) -> str:
-        """Which of the two is faster for the money, in a sentence."""
+        """The result in one sentence."""
         if self.crossover is not None:
             between = self.crossover_interval
             where = f" ({number(between.low, 3)} to {number(between.high, 3)})" if between else ""
@@ -86,16 +86,16 @@ class CostComparison(Shown):
                 f"per GB{where}"
             )
         low, high = number(self.ratios[0], 3), number(self.ratios[-1], 3)
-        said = f"at {low} times the price per GB" if len(self.ratios) == 1 else f"at every ratio from {low} to {high}"
+        where = f"at {low} times the price per GB" if len(self.ratios) == 1 else f"at every ratio from {low} to {high}"
         slower = {each.mean_ms > self.mems.mean_ms for each in self.nvram}
         if len(slower) > 1:
             return "neither is faster throughout: run more requests or replications"
-        return f"{'MEMS' if slower == {True} else 'NVRAM'} is faster for the money {said}"
+        return f"{'MEMS' if slower == {True} else 'NVRAM'} is faster for the money {where}"
 
     def rows(self) -> list[dict[str, Any]]:
-        """List the NVRAM caches: as for :meth:`CachedDisk.to_dict`, with ``ratio`` and ``over_mems``.
+        """Return a row for each NVRAM cache: as for :meth:`CachedDisk.to_dict`, with ``ratio`` and ``over_mems``.
 
-        ``ratio`` is that of the prices per GB, ``over_mems`` that of the response times.
+        ``ratio`` is the price per GB relative to MEMS, ``over_mems`` the response time relative to MEMS.
         """
         return [
             {"ratio": ratio, **each.to_dict(), "over_mems": each.mean_ms / self.mems.mean_ms}
@@ -103,19 +103,19 @@ class CostComparison(Shown):
         ]
 
     def tables(self) -> list[Table]:
-        """Return caches and conclusion as tables."""
+        """Return a table of the caches, and one of the conclusion and notes."""
         cells = [["MEMS", "–", *_cells(self.mems), "1"]]
         cells += [
             ["NVRAM", number(row["ratio"]), *_cells(each), number(row["over_mems"], 3)]
             for row, each in zip(self.rows(), self.nvram, strict=True)
         ]
         headers = ["cache", "price per GB, × MEMS", "price per GB", "size", "hits", "response (ms)", "95 %", "× MEMS"]
-        said = [[self.conclusion], *([note] for note in self.notes)]
+        found = [[self.conclusion], *([note] for note in self.notes)]
         title = f"{self.title} ({number(self.mems.price)}) · {self.subject}"
-        return [Table(headers, cells, title=title), Table(["found"], said)]
+        return [Table(headers, cells, title=title), Table(["found"], found)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values."""
+        """Return the comparison as plain values."""
         between = self.crossover_interval
         return {
             "title": self.title,
@@ -131,7 +131,7 @@ class CostComparison(Shown):
         }
 
     def plot(self) -> "altair.TopLevelMixin":
-        """Draw the response times over that of the MEMS cache against the ratio of prices, as in Figure 9."""
+        """Draw the response times relative to the MEMS cache against the ratio of prices, as in Figure 9."""
         from sledsim.studies.cache_cost.chart import cache_cost_lines
 
         return cache_cost_lines(self)
@@ -143,13 +143,13 @@ class CostComparison(Shown):
 def cost(
     scenario: ScenarioLike | Written | CostStudy, *, progress: ProgressCallback | bool | None = None, **keys: Any
 ) -> CostComparison:
-    """Compare a MEMS cache of a disk with NVRAM caches that cost the same.
+    """Compare a MEMS cache of a disk with NVRAM caches of equal cost.
 
     Parameters
     ----------
     scenario
-        As for :func:`sledsim.run`; its ``system`` is what is cached: a disk, or whatever stands in its place. Or a
-        :class:`CostStudy`, such as ``CostStudy.load("comparison.toml")``.
+        As for :func:`sledsim.run`; its ``system`` is the cached component, such as a disk. Or a :class:`CostStudy`,
+        such as ``CostStudy.load("comparison.toml")``.
     progress
         As for :func:`sledsim.run`.
     **keys
@@ -159,9 +159,9 @@ def cost(
     Raises
     ------
     SledsimError
-        If the scenario, a price or a size is wrong, or a cache would be larger than what it caches.
+        If the scenario, a price or a size is invalid, or a cache is larger than the cached component.
     KeyboardInterrupt
-        If a run was interrupted: there is no result then.
+        If a run was interrupted.
 
     Examples
     --------
@@ -198,7 +198,7 @@ def _replicated(values: Mapping[str, Any], system: Mapping[str, Any], replicatio
 
 
 def _crossing(ratios: Sequence[float], nvram_ms: Sequence[float], mems_ms: float) -> float | None:
-    """Return the ratio from which on NVRAM is slower at all that were tried, on straight lines between them."""
+    """Return the ratio above which NVRAM is slower at all tried ratios, by linear interpolation."""
     slower = [each > mems_ms for each in nvram_ms]
     if not slower[-1] or all(slower):
         return None
@@ -219,21 +219,21 @@ def _cells(cached: CachedDisk) -> list[str]:
 
 
 def _subject(values: Mapping[str, Any], result: Result, design: CacheDesign, replications: int) -> str:
-    """Return what was run: title, workload where it has a name, disk, MEMS device, controller, requests."""
+    """Return a summary of the runs: title, named workload, disk, MEMS device, controller, requests."""
     controller, path, system = design.controller_bytes, values["workload"].get("path"), values["system"]
     parts = [
         result["title"],
         f"{label_of(result['stand_in'])} (stand-in)" if result["stand_in"] else None,
         Path(path).name if path else None,
         device_heading(system["device"]) if system["kind"] == "drive" else system["kind"],
-        f"MEMS {label_of(design.mems)}, segments of {_size_said(design.segment_bytes)}",
-        f"controller with {_size_said(controller)}" if controller else None,
+        f"MEMS {label_of(design.mems)}, segments of {_size_text(design.segment_bytes)}",
+        f"controller with {_size_text(controller)}" if controller else None,
         with_count(result["requests"]["measured"], "request") + (f", {replications} seeds" if replications > 1 else ""),
     ]
     return " · ".join(part for part in parts if part)
 
 
-def _size_said(size: int | str) -> str:
+def _size_text(size: int | str) -> str:
     return size if isinstance(size, str) else bytes_text(size)
 
 

@@ -1,4 +1,4 @@
-"""The comparison of caches of a disk: its keys, and the systems that are compared."""
+"""The comparison of caches of a disk: its keys and the compared systems."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,15 +21,15 @@ from sledsim.studies.cache_cost.cached_disk import GB, CacheDesign
 
 __all__ = ["RATIOS", "CostStudy", "Plan"]
 
-#: What NVRAM costs per GB over what MEMS costs: the axis of Figure 9.
+#: Default ratios of the prices per GB of NVRAM and MEMS: the axis of Figure 9.
 RATIOS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0)
-#: Lines of a RAM cache: sizes of caches that a budget buys are whole numbers of them.
+#: Line size of a RAM cache; sizes bought by a budget are multiples of it.
 LINE_BYTES = 4096
-#: Size of the MEMS cache where neither it nor a budget is given.
+#: Default size of the MEMS cache without a budget.
 USUAL_SIZE = "256 MiB"
-#: More would not narrow an interval by what they take.
+#: Maximum number of replications.
 MOST_REPLICATIONS = 1000
-#: Prices and ratios between these give caches that can be counted in bytes.
+#: Range of prices and ratios.
 LEAST, MOST = 1e-15, 1e15
 
 
@@ -45,7 +45,7 @@ Price = Annotated[float, Field(strict=True, ge=LEAST, le=MOST, allow_inf_nan=Fal
 
 
 def _listed(values: Any) -> Any:
-    """Return several numbers as a list; NumPy's and pandas' too."""
+    """Return an iterable of numbers as a list, including arrays and Series."""
     if hasattr(values, "tolist"):
         return values.tolist()
     is_several = isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping)
@@ -78,19 +78,19 @@ class CostStudy(BasedOnScenario):
     mems_bytes: Size | None = None
     """Size of the MEMS cache. Default: 256 MiB, unless there is a budget."""
     segment_bytes: Size = "64 KiB"
-    """Segment that moves between disk and MEMS at once."""
+    """Unit of transfer between disk and MEMS."""
     controller_bytes: Literal["none"] | Size | None = "4 MiB"
-    """Volatile write-back cache of the controller above either cache, or none."""
+    """Size of the controller's volatile write-back cache above either cache, or none."""
     mems_price_per_gb: Price = 1.0
     """Price of a GB (10⁹ bytes) of MEMS, in any currency."""
     nvram_prices_per_gb: Prices | None = None
     """Prices of a GB of NVRAM."""
     ratios: Prices | None = None
-    """The same in multiples of the price of MEMS. Default: 1 to 10."""
+    """Prices of a GB of NVRAM in multiples of the price of MEMS. Default: 1 to 10."""
     budget: Price | None = None
-    """Price of a cache, in place of the size of the MEMS cache."""
+    """Price of a cache, instead of the size of the MEMS cache."""
     replications: Annotated[int, Field(strict=True, ge=1, le=MOST_REPLICATIONS)] = 1
-    """Runs of each design, with seeds that count up from that of the scenario."""
+    """Runs of each design, with consecutive seeds from that of the scenario."""
     overrides: Settings = ()
     """Values that replace those of the scenario, by path."""
 
@@ -104,21 +104,21 @@ class CostStudy(BasedOnScenario):
 
     @classmethod
     def load(cls, source: Self | Mapping[str, Any] | Path | str, *, overrides: Sets = (), **instead: Any) -> Self:
-        """Read a comparison and check it, with the caches that it makes.
+        """Read a comparison and validate it, including its caches.
 
         Parameters
         ----------
         source
             A file (TOML, YAML or JSON) with a key ``scenario``, or a dictionary with its keys.
         overrides
-            Values that replace those of the scenario; and of the file's own keys, with ``cost.`` in front.
+            Values that replace those of the scenario, and keys of the file with the prefix ``cost.``.
         **instead
-            Keys that replace those of the file: a budget replaces a size, ratios replace prices.
+            Keys that replace those of the file; a budget also replaces a size, and ratios replace prices.
 
         Raises
         ------
         ScenarioError
-            If it is wrong. There is a fault for each error, with file, line, key, value and what is allowed.
+            If the comparison is invalid. The error lists all faults, with file, line, key, value and allowed values.
         """
         for one, other in EITHER.items():
             if one in instead or other in instead:
@@ -129,7 +129,7 @@ class CostStudy(BasedOnScenario):
 
     @cached_property
     def plan(self) -> "Plan":
-        """The caches, put together with the disk."""
+        """The caches, combined with the disk."""
         if found := wrong_device(self.mems, "mems"):
             raise error_of(ScenarioError, found)
         try:
@@ -155,12 +155,12 @@ class CostStudy(BasedOnScenario):
         return found
 
 
-#: Keys of which one may be given.
+#: Pairs of mutually exclusive keys.
 EITHER = {"ratios": "nvram_prices_per_gb", "budget": "mems_bytes"}
 
 
 def _of_key(fault: Fault, source: Source) -> Fault:
-    """Return a fault of a cache as one of the key that it is made from, if the document has that."""
+    """Return a fault of a cache, located at the key of the document that causes it if there is one."""
     given = source.values.keys() - source.overridden
     steps = (fault.path or "").split(".")
     key = next((step for step in reversed(steps) if step in given and step in CostStudy.model_fields), None)
@@ -171,20 +171,20 @@ def _of_key(fault: Fault, source: Source) -> Fault:
 
 @dataclass(frozen=True)
 class Plan:
-    """The caches that are compared.
+    """The compared caches.
 
     Parameters
     ----------
     design
-        How each is put together with the disk.
+        The combination of cache, disk and controller.
     mems_bytes
         Size of the MEMS cache.
     prices
-        What a GB of NVRAM costs, rising.
+        Prices of a GB of NVRAM, increasing.
     nvram_bytes
-        What the money of the MEMS cache buys of it at each price.
+        Size of the NVRAM cache that costs as much as the MEMS cache, for each price.
     systems
-        The disk with the MEMS cache, and with each of the others.
+        The disk with the MEMS cache, followed by the disk with each NVRAM cache.
     """
 
     design: CacheDesign
@@ -195,7 +195,7 @@ class Plan:
 
     @classmethod
     def of(cls, values: Mapping[str, Any], keys: CostStudy) -> Self:
-        """Make the plan for a resolved scenario.
+        """Create the plan for a resolved scenario.
 
         Parameters
         ----------
@@ -207,9 +207,9 @@ class Plan:
         Raises
         ------
         SledsimError
-            With each cache that can't be put together with the disk: one that is larger, say.
+            If a cache does not fit the disk, for example because it is larger. There is a fault for each cache.
         """
-        _require_chance(keys.replications, values)
+        _require_random(keys.replications, values)
         controller = None if keys.controller_bytes == "none" else keys.controller_bytes
         design = CacheDesign(values["system"], keys.mems, keys.segment_bytes, controller)
         size, prices = _mems_bytes(values, design, keys), _nvram_prices(keys)
@@ -221,7 +221,7 @@ class Plan:
         found: list[Fault] = []
         for what, system in zip(["MEMS", *names], systems, strict=True):
             try:
-                with _saying(what):
+                with _name_cache(what):
                     explain({**values, "system": system})
             except ScenarioError as error:
                 found += error.faults
@@ -231,40 +231,40 @@ class Plan:
 
 
 def _nvram_prices(keys: CostStudy) -> list[float]:
-    """Return what a GB of NVRAM may cost, rising."""
+    """Return the prices of a GB of NVRAM, increasing."""
     found = keys.nvram_prices_per_gb or [keys.mems_price_per_gb * each for each in keys.ratios or RATIOS]
     return sorted(dict.fromkeys(found))
 
 
-def _require_chance(replications: int, values: Mapping[str, Any]) -> None:
+def _require_random(replications: int, values: Mapping[str, Any]) -> None:
     if replications > 1 and values["workload"]["kind"] == "trace":
-        says = ": a trace is the same with every seed; leave replications at 1"
-        raise make_error(ScenarioError, "conflict", says, path="replications", value=replications)
+        message = ": a trace is the same with every seed; leave replications at 1"
+        raise make_error(ScenarioError, "conflict", message, path="replications", value=replications)
 
 
 def _mems_bytes(values: Mapping[str, Any], design: CacheDesign, keys: CostStudy) -> int:
-    """Return the size of the MEMS cache: what was given, in bytes, or what the budget buys."""
+    """Return the size of the MEMS cache in bytes: the given one, or that bought by the budget."""
     if keys.budget is not None:
         return _whole_lines(keys.budget / keys.mems_price_per_gb * GB, "MEMS")
-    # The core reads quantities; what stands for the disk here does not matter.
-    asked = CacheDesign("g2", design.mems).mems_system(keys.mems_bytes or USUAL_SIZE)
-    with _saying("MEMS"):
-        system = resolve({**values, "system": asked}).values["system"]
+    # The core converts quantities with units; any disk serves for this.
+    probe = CacheDesign("g2", design.mems).mems_system(keys.mems_bytes or USUAL_SIZE)
+    with _name_cache("MEMS"):
+        system = resolve({**values, "system": probe}).values["system"]
     return int(system["child"]["mems_bytes"])
 
 
 def _whole_lines(size: float, what: str) -> int:
-    """Round what money buys down to whole lines."""
+    """Round a size down to whole lines, and raise if there are none."""
     lines = int(size // LINE_BYTES)
     if lines < 1:
-        says = f"{what}: the budget buys only {size:.0f} bytes: raise the budget, or lower the price per GB"
-        raise make_error(SledsimError, "misfit", says, value=size)
+        message = f"{what}: the budget buys only {size:.0f} bytes: raise the budget, or lower the price per GB"
+        raise make_error(SledsimError, "misfit", message, value=size)
     return lines * LINE_BYTES
 
 
 @contextmanager
-def _saying(what: str) -> Iterator[None]:
-    """Have errors in a scenario say which cache it is about."""
+def _name_cache(what: str) -> Iterator[None]:
+    """Add the name of the cache to errors of its scenario."""
     try:
         yield
     except ScenarioError as error:

@@ -1,4 +1,4 @@
-"""Devices fitted to others."""
+"""Devices fitted to other devices."""
 
 from sledsim._loading import attach
 

@@ -13,34 +13,34 @@ from sledsim.show.faults import by_arguments, make_error
 
 __all__ = ["FittedDisk", "matched_disk", "mean_access_ms"]
 
-#: Requests by which a mean access time is told: it is then known to about 0.5 % with a confidence of 95 %.
+#: Requests of a measurement of the mean access time, which gives a 95 % interval of about ±0.5 %.
 REQUESTS = 20_000
-#: How near the means have to come: what the sample leaves open.
+#: Relative tolerance of the fitted mean, below the sampling error.
 TOLERANCE = 0.002
-#: Factors on the times of the disk between which the fit looks.
+#: Range of the factor on the times of the disk.
 LEAST, MOST = 0.06, 100.0
-#: The longest reads by which a disk is fitted.
+#: The longest reads for a fit.
 MOST_BYTES = 1 << 24
-#: Halvings of that range, in logarithms, after which a fit that has not come near enough never will.
+#: Maximum number of bisections of the logarithm of the factor.
 HALVINGS = 40
 
 
 @dataclass(frozen=True)
 class FittedDisk:
-    """A disk of the same mean random access time as a MEMS device.
+    """A disk with the same mean random access time as a MEMS device.
 
     Parameters
     ----------
     device
-        Every value of the disk, as a scenario takes it.
+        All parameters of the disk, in the form of a scenario.
     like, base
-        Names of the MEMS device, and of the disk that it was made from.
+        Names of the MEMS device and of the original disk.
     factor
-        On the times of that disk's seeks, head switches and revolutions.
+        Factor on the times of the disk's seeks, head switches and revolutions.
     size_bytes
-        Of the random reads, one at a time, that were compared.
+        Size of the compared random reads, one at a time.
     mems_ms, disk_ms
-        Their mean times on both, without command overhead.
+        Mean times of these reads on both devices, without command overhead.
     """
 
     device: Mapping[str, Any]
@@ -70,25 +70,25 @@ def matched_disk(
     """Fit a disk to a MEMS device: equal mean time of random reads, one at a time.
 
     Schlosser and Ganger 2004, section 5.2. One factor scales the times of seeks, head switches and revolutions, so that
-    seeks stay as long beside a revolution as they were, and skews go on to cover a head switch. The bus stays. Only the
-    first blocks of the disk are used, as many as the MEMS device has.
+    the ratio of seeks to revolutions is unchanged, and skews still cover a head switch. The bus is unchanged. The disk
+    is limited to the capacity of the MEMS device.
 
     Parameters
     ----------
     device
-        The MEMS device: a name, or every value.
+        The MEMS device: a name, or all its parameters.
     base
-        The disk to start from.
+        The original disk.
     size_bytes
-        Of the reads.
+        Size of the reads.
     overrides
         Values that replace those of the MEMS device.
 
     Raises
     ------
     SledsimError
-        Where the device is no MEMS storage, the other no disk, too small or of other blocks; or where no factor makes
-        it fast enough.
+        If the device is not MEMS storage; if the base is not a disk, is too small or has another block size; or if no
+        factor makes it fast enough.
 
     Examples
     --------
@@ -104,8 +104,8 @@ def matched_disk(
         target_ms = mean_access_ms(used, size_bytes)
 
     def scaled(factor: float) -> dict[str, Any]:
-        whole = _scaled(disk.parameters, factor)
-        return {**whole, "name": f"{disk.label} like {mems.label}", "capacity_blocks": mems.capacity_blocks}
+        parameters = _scaled(disk.parameters, factor)
+        return {**parameters, "name": f"{disk.label} like {mems.label}", "capacity_blocks": mems.capacity_blocks}
 
     low, high = LEAST, MOST
     for _ in range(HALVINGS):
@@ -115,12 +115,12 @@ def matched_disk(
         if abs(found_ms / target_ms - 1) <= TOLERANCE:
             return FittedDisk(made, mems.label, disk.label, factor, size_bytes, target_ms, found_ms)
         low, high = (low, factor) if found_ms > target_ms else (factor, high)
-    says = (
+    message = (
         f"{disk.label} can't be made as fast as {mems.label}: reads of {size_bytes:,} bytes take {target_ms:.4g} ms on "
         f"{mems.label}, and {found_ms:.4g} ms on {disk.label} with seeks and revolutions scaled by {factor:.3g}; the "
         "rest is bus and commands: choose another disk"
     )
-    raise make_error(SledsimError, "unsupported", says, path="base", value=disk.label)
+    raise make_error(SledsimError, "unsupported", message, path="base", value=disk.label)
 
 
 def require_size(path: str, size_bytes: object) -> None:
@@ -129,15 +129,15 @@ def require_size(path: str, size_bytes: object) -> None:
     Parameters
     ----------
     path
-        What it is.
+        The name of the argument.
     size_bytes
         The size.
     """
-    # Multiples of a block, and units, are left to the workload that has them.
+    # The workload checks units and multiples of the block size.
     if isinstance(size_bytes, int) and size_bytes > MOST_BYTES:
-        says = f" = {size_bytes}: expected at most {MOST_BYTES:,}: longer reads are nearly all transfer"
+        message = f" = {size_bytes}: expected at most {MOST_BYTES:,}: longer reads are nearly all transfer"
         raise make_error(
-            SledsimError, "out-of-range", [(path,), says], path=path, value=size_bytes, allowed={"most": MOST_BYTES}
+            SledsimError, "out-of-range", [(path,), message], path=path, value=size_bytes, allowed={"most": MOST_BYTES}
         )
 
 
@@ -147,9 +147,9 @@ def mean_access_ms(device: Mapping[str, Any], size_bytes: int) -> float:
     Parameters
     ----------
     device
-        Every value of the device.
+        All parameters of the device.
     size_bytes
-        Of the reads.
+        Size of the reads.
     """
     arrival = {"kind": "closed", "outstanding": 1}
     workload = {"arrival": arrival, "size_bytes": {"kind": "fixed", "value": size_bytes}}
@@ -159,30 +159,30 @@ def mean_access_ms(device: Mapping[str, Any], size_bytes: int) -> float:
 
 
 def _require(mems: Device, disk: Device) -> None:
-    """Raise for devices of different block sizes or too small a capacity."""
+    """Raise if the devices are not MEMS storage and a disk with the same block size and at least its capacity."""
     if mems.parameters["mechanism"] != "mems":
-        says = f"{mems.label} is {mems.KIND}: give MEMS storage, such as g2"
-        raise make_error(SledsimError, "unsupported", says, path="device", value=mems.label)
+        message = f"{mems.label} is {mems.KIND}: give MEMS storage, such as g2"
+        raise make_error(SledsimError, "unsupported", message, path="device", value=mems.label)
     if disk.parameters["mechanism"] != "disk":
-        says = f"{disk.label} is {disk.KIND}: give a disk to fit, such as uberdisk"
-        raise make_error(SledsimError, "unsupported", says, path="base", value=disk.label)
+        message = f"{disk.label} is {disk.KIND}: give a disk to fit, such as uberdisk"
+        raise make_error(SledsimError, "unsupported", message, path="base", value=disk.label)
     if mems.block_bytes != disk.block_bytes:
-        says = (
+        message = (
             f"{mems.label} has blocks of {mems.block_bytes} bytes and {disk.label} of {disk.block_bytes}: "
             "they must be equal"
         )
         raise make_error(
-            SledsimError, "misfit", says, path="base", value=disk.block_bytes, allowed=str(mems.block_bytes)
+            SledsimError, "misfit", message, path="base", value=disk.block_bytes, allowed=str(mems.block_bytes)
         )
     if mems.capacity_blocks > disk.capacity_blocks:
-        says = (
+        message = (
             f"{disk.label} has {disk.capacity_bytes / 1e9:.4g} GB, and {mems.label} "
             f"{mems.capacity_bytes / 1e9:.4g} GB: fit a disk at least as large"
         )
         raise make_error(
             SledsimError,
             "misfit",
-            says,
+            message,
             path="base",
             value=disk.capacity_bytes,
             allowed={"least": mems.capacity_bytes, "unit": "B"},

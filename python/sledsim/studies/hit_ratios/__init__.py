@@ -1,4 +1,4 @@
-"""How often a trace would hit caches of several sizes and replacement policies."""
+"""Hit ratios of caches of several sizes and replacement policies for a trace."""
 
 from sledsim._loading import attach
 

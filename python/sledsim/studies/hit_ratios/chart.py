@@ -1,4 +1,4 @@
-"""Miss-ratio curves."""
+"""Chart of miss-ratio curves."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
 __all__ = ["miss_ratio_curves"]
 
-#: Sizes that spread over at least this factor stand on a logarithmic axis.
+#: The axis of sizes is logarithmic if the largest size is at least this multiple of the smallest.
 LOG_SPREAD = 10
 
 
 def miss_ratio_curves(found: "HitRatios") -> "altair.TopLevelMixin":
-    """Draw the share of references that are missed against the size of the cache, a curve for each policy.
+    """Draw the miss ratio against the size of the cache, with a curve for each policy.
 
     Parameters
     ----------
     found
-        What caches did with a trace.
+        The hit ratios of caches.
     """
     if not found.references:
-        says = "there is nothing to draw: no request of the trace touches a page"
-        raise make_error(SledsimError, "missing", says)
+        message = "there is nothing to draw: no request of the trace touches a page"
+        raise make_error(SledsimError, "missing", message)
     alt = altair_library()
     page_bytes = found.page_bytes
     labels = list(dict.fromkeys(cache.label for cache in found.caches))
@@ -45,7 +45,7 @@ def miss_ratio_curves(found: "HitRatios") -> "altair.TopLevelMixin":
     sizes = [cache.pages for cache in found.caches]
     spread = max(sizes) / min(sizes) >= LOG_SPREAD
     scale = alt.Scale(type="log", nice=False, padding=8) if spread else alt.Scale(nice=False, zero=False, padding=8)
-    # As many colours as there are, then other dashes.
+    # With more policies than colours, the colours repeat with dashed lines.
     colours = [COLOURS[place % len(COLOURS)] for place in range(len(labels))]
     dashes = [[1, 0] if place < len(COLOURS) else [4, 3] for place in range(len(labels))]
     chart = (

@@ -1,4 +1,4 @@
-"""Replacement policies of caches, and how often a trace would hit caches that use them."""
+"""Hit ratios of caches with different replacement policies and sizes for a trace."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 __all__ = ["CacheHits", "HitRatios", "PolicyLike", "hit_ratio"]
 
 #: A policy: its name, a name with parameters (``"2q:in_share=0.3"``), a class (``"my_module:MyPolicy"``,
-#: with parameters ``"my_module:MyPolicy,weight=2"``), or a dictionary as a scenario has it.
+#: with parameters ``"my_module:MyPolicy,weight=2"``), or a dictionary as in a scenario.
 PolicyLike = str | Mapping[str, Any]
 
 
-#: What is assumed of a trace that lists keys or objects.
+#: The assumption for traces of keys or objects.
 OBJECTS = "each key or object counts as one page, whatever its size"
 
 EXPECTED = 'one or several policies, such as ["lru", "arc"]'
@@ -37,22 +37,22 @@ EXPECTED = 'one or several policies, such as ["lru", "arc"]'
 
 @dataclass(frozen=True)
 class CacheHits:
-    """What a cache did with a trace.
+    """The hits of a cache.
 
     Parameters
     ----------
     label
-        Its policy, with the parameters that are not the published ones.
+        The policy, with the parameters that differ from the published ones.
     policy
-        Its policy with every parameter.
+        The policy with all parameters.
     pages
-        Its size.
+        Size of the cache.
     hits
-        References to pages that were in it.
+        Number of references to cached pages.
     hit_ratio
-        Hits among all references, from 0 to 1; ``None`` where there are none.
+        Hits divided by references, from 0 to 1; ``None`` without references.
     memory_bytes
-        Memory that the policy took while it was simulated.
+        Memory used by the policy during the simulation.
     """
 
     label: str
@@ -65,7 +65,7 @@ class CacheHits:
 
 @dataclass(frozen=True)
 class HitRatios(OneTable, Drawn, Plain):
-    """What caches did with a trace; see :func:`sledsim.studies.hit_ratio`.
+    """Hit ratios of caches for a trace; see :func:`sledsim.studies.hit_ratio`.
 
     Parameters
     ----------
@@ -74,15 +74,15 @@ class HitRatios(OneTable, Drawn, Plain):
     format
         Its format.
     requests
-        Requests in it.
+        Number of requests.
     skipped
-        Malformed records passed over.
+        Number of malformed records that were skipped.
     page_bytes
-        Size of a page; ``None`` for a trace that lists keys or objects, each of which counts as one page.
+        Size of a page; ``None`` for a trace of keys or objects, each of which counts as one page.
     references
-        Pages that the requests touch, each as often as it is touched.
+        Number of page references of the requests.
     caches
-        What each cache did: for each size every policy.
+        Hits of each cache, by size, then by policy.
     """
 
     trace: Path | str
@@ -94,14 +94,14 @@ class HitRatios(OneTable, Drawn, Plain):
     caches: tuple[CacheHits, ...]
 
     def ratio(self, policy: str, pages: int) -> float | None:
-        """Return the hit ratio of a cache, from 0 to 1; ``None`` where the trace has no references.
+        """Return the hit ratio of a cache, from 0 to 1; ``None`` if the trace has no references.
 
         Parameters
         ----------
         policy
-            Label of its policy: the name, where the parameters are the published ones.
+            Label of the policy: its name, with the parameters that differ from the published ones.
         pages
-            Its size.
+            Size of the cache.
         """
         require_kind(ScenarioError, "policy", policy, str, "the label of a policy")
         pages = require_integer(ScenarioError, "pages", pages, 1, MOST)
@@ -109,21 +109,21 @@ class HitRatios(OneTable, Drawn, Plain):
             if (cache.label, cache.pages) == (policy, pages):
                 return cache.hit_ratio
         known = ", ".join(f"{cache.label} of {cache.pages}" for cache in self.caches)
-        says = f"no cache {policy} of {pages} pages was tried; known: {known}"
-        raise make_error(ScenarioError, "unknown-name", says, path="policy", value=policy, allowed=known)
+        message = f"no cache {policy} of {pages} pages was tried; known: {known}"
+        raise make_error(ScenarioError, "unknown-name", message, path="policy", value=policy, allowed=known)
 
     def plot(self) -> "altair.TopLevelMixin":
-        """Draw the miss-ratio curve of each policy: which share of references a cache of each size misses."""
+        """Draw the miss-ratio curve of each policy."""
         from sledsim.studies.hit_ratios.chart import miss_ratio_curves
 
         return miss_ratio_curves(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as a dictionary that JSON can hold."""
+        """Return the hit ratios as plain values."""
         return asdict(self) | {"trace": str(self.trace)}
 
     def table(self) -> Table:
-        """Return the hit ratios in percent: a row for each size, a column for each policy."""
+        """Return a table of the hit ratios in percent, with a row for each size and a column for each policy."""
         labels = list(dict.fromkeys(cache.label for cache in self.caches))
         sizes = dict.fromkeys(cache.pages for cache in self.caches)
         page_bytes = self.page_bytes
@@ -160,11 +160,11 @@ def hit_ratio(
     time_unit: str | None = None,
     progress: ProgressCallback | bool | None = None,
 ) -> HitRatios:
-    """Send a trace through caches and count the hits; no device is simulated.
+    """Simulate caches for a trace and count the hits; no device is simulated.
 
     Every request references the pages that it touches, in the order of the trace; times are ignored unless ``sort`` is
-    true. Reads and writes count alike, and what is missed is brought in. The trace is read once, whatever the number of
-    caches. In lists of keys and of objects (formats ``keys`` and ``oracle-general``) each counts as one page.
+    true. Reads and writes count equally, and missed pages are inserted. The trace is read once for all caches. Keys and
+    objects (formats ``keys`` and ``oracle-general``) count as one page each.
 
     Parameters
     ----------
@@ -173,14 +173,14 @@ def hit_ratio(
     policy
         One or several policies; :func:`sledsim.caches.catalog` lists them.
     pages
-        One or several sizes of the cache. Every policy is tried at every size.
+        One or several cache sizes. Every policy is simulated at every size.
     page_bytes
-        Size of a page; by default that of the trace's format, 512 for lists of the ARC paper, or else 4096. Lists of
-        keys and of objects take none.
+        Size of a page; by default that of the trace's format, 512 for lists of the ARC paper, or else 4096. Not allowed
+        for traces of keys and objects.
     format, skip_bad, sort, sector_bytes, columns, event, time_unit
-        How to read the trace; see :func:`sledsim.traces.open_trace`.
+        Reading options; see :func:`sledsim.traces.open_trace`.
     progress
-        A function called now and then, or true for a progress bar on a terminal; see :func:`sledsim.run`.
+        A progress function, or true for a progress bar on a terminal; see :func:`sledsim.run`.
 
     Returns
     -------
@@ -190,15 +190,15 @@ def hit_ratio(
     Raises
     ------
     ScenarioError
-        Where a policy or a size is wrong.
+        If a policy or a size is invalid.
     TraceError
-        Where the trace cannot be read.
+        If the trace cannot be read.
     """
     policies = [policy] if isinstance(policy, str | Mapping) else _policies(policy)
     sizes = list(pages) if isinstance(pages, Iterable) else [pages]
     if not policies or not sizes:
-        says = "no cache to try: give at least one policy and one number of pages"
-        raise make_error(ScenarioError, "missing", says, path="policies")
+        message = "no cache to try: give at least one policy and one number of pages"
+        raise make_error(ScenarioError, "missing", message, path="policies")
     checked: list[tuple[str, Any]] = [("pages", size) for size in sizes]
     if page_bytes is not None:
         checked.insert(0, ("page_bytes", page_bytes))
@@ -239,7 +239,7 @@ def _percent(ratio: float | None) -> str:
 
 
 def _document(policy: PolicyLike) -> dict[str, Any]:
-    """Return a policy as a document: ``"2q:in_share=0.3"`` as name and parameter."""
+    """Return a policy as a document; ``"2q:in_share=0.3"`` becomes a name and a parameter."""
     if not isinstance(policy, str):
         return dict(policy)
     name, _, rest = policy.partition(":")
@@ -250,11 +250,11 @@ def _document(policy: PolicyLike) -> dict[str, Any]:
     for pair in rest.split(",") if rest else ():
         key, equals, value = pair.partition("=")
         if not (key and equals and value):
-            says = f"policy {policy!r}: expected NAME, NAME:KEY=VALUE,KEY=VALUE or MODULE:CLASS,KEY=VALUE"
+            message = f"policy {policy!r}: expected NAME, NAME:KEY=VALUE,KEY=VALUE or MODULE:CLASS,KEY=VALUE"
             raise make_error(
                 ScenarioError,
                 "notation",
-                says,
+                message,
                 path="policies",
                 value=policy,
                 allowed="NAME, NAME:KEY=VALUE,KEY=VALUE or MODULE:CLASS,KEY=VALUE",
@@ -262,15 +262,15 @@ def _document(policy: PolicyLike) -> dict[str, Any]:
         try:
             document[key.strip()] = json.loads(value)
         except json.JSONDecodeError:
-            says = f"policy {policy!r}: {key} = {value!r}: expected a number"
+            message = f"policy {policy!r}: {key} = {value!r}: expected a number"
             raise make_error(
-                ScenarioError, "wrong-type", says, path=f"policies.{name}.{key}", value=value, allowed="a number"
+                ScenarioError, "wrong-type", message, path=f"policies.{name}.{key}", value=value, allowed="a number"
             ) from None
     return document
 
 
 def _label(policy: Mapping[str, Any]) -> str:
-    """Return what a heading calls a policy: its name, and what of its parameters is not as published."""
+    """Return the label of a policy: its name, and the parameters that differ from the published ones."""
     if policy["name"] == "custom":
         parameters = [f"{key}={value}" for key, value in policy["parameters"].items()]
         return ",".join([_core.policy_title(policy), *parameters])

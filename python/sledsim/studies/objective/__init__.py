@@ -1,4 +1,4 @@
-"""The objective tests: whether something is specific to MEMS storage, and whether it has merit."""
+"""The objective tests of a role or policy: specificity to MEMS storage, and merit."""
 
 from sledsim._loading import attach
 

@@ -1,4 +1,4 @@
-"""Gains with their intervals, against the 10 % of the rule."""
+"""Chart of gains with their intervals, and the 10 % rule."""
 
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ RULED, DECISIVE, OTHER = COLOURS[1], COLOURS[0], "#888888"
 
 
 def gain_chart(found: "ObjectiveTest") -> "altair.TopLevelMixin":
-    """Draw the gains that a test found, what decides last, and the rule as a line.
+    """Draw the gains of a test, followed by the decisive figure, and the 10 % rule as a line.
 
     Parameters
     ----------

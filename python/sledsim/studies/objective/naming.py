@@ -19,23 +19,23 @@ __all__ = ["is_layout", "is_scheduler", "require_layout", "wrongly_named"]
 
 
 def is_scheduler(name: object) -> bool:
-    """Return true if it is the name of a scheduler, or may be that of a class.
+    """Return true for the name of a scheduler, or a name in the form of a class.
 
     Parameters
     ----------
     name
-        What is tested.
+        The name.
     """
     return isinstance(name, str) and (name in _schedulers() or CLASS_NAME.fullmatch(name) is not None)
 
 
 def is_layout(name: object) -> bool:
-    """Return true if it is the name of a layout.
+    """Return true for the name of a layout.
 
     Parameters
     ----------
     name
-        What is tested.
+        The name.
     """
     return isinstance(name, str) and name in all_layouts()
 
@@ -74,22 +74,22 @@ def wrongly_named(
 
 
 def _require_role(role: ScenarioLike | Written) -> None:
-    """Raise for an unknown name."""
+    """Raise if the name of a role is unknown."""
     if not isinstance(role, str) or is_scheduler(role) or is_layout(role):
         return
     if "\n" not in role and role != "-" and not Path(role).suffix and not is_there(Path(role)):
-        says = f"no role {role!r}: neither a file nor a policy"
+        message = f"no role {role!r}: neither a file nor a policy"
         known = [*_schedulers(), *all_layouts()]
-        raise make_error(SledsimError, "unknown-name", says, path="role", value=role, known=known)
+        raise make_error(SledsimError, "unknown-name", message, path="role", value=role, known=known)
 
 
 def _require_rival(role: ScenarioLike | Written, without: ScenarioLike | Written | None) -> None:
-    """Raise for a name that is no policy of the same kind."""
+    """Raise if the baseline is not a policy of the same kind."""
     if without is None:
         return
     if is_scheduler(role) and not is_scheduler(without):
-        says = f"no scheduler {without!r} to compare {role} with"
-        raise make_error(SledsimError, "unknown-name", says, path="without", value=without, known=_schedulers())
+        message = f"no scheduler {without!r} to compare {role} with"
+        raise make_error(SledsimError, "unknown-name", message, path="without", value=without, known=_schedulers())
     if is_layout(role):
         with by_arguments({"layout": "without"}):
             layout_named(str(without))
@@ -97,8 +97,8 @@ def _require_rival(role: ScenarioLike | Written, without: ScenarioLike | Written
 
 def _require_rate(role: ScenarioLike | Written, rate_per_s: float | None) -> None:
     if rate_per_s is not None and not is_scheduler(role):
-        says = ": only schedulers are compared at a rate of their own"
-        raise make_error(SledsimError, "unsupported", says, path="rate_per_s", value=rate_per_s)
+        message = ": applies only to schedulers; leave it out"
+        raise make_error(SledsimError, "unsupported", message, path="rate_per_s", value=rate_per_s)
 
 
 def _require_device(role: ScenarioLike | Written, device: str | None) -> None:
@@ -111,16 +111,16 @@ def _require_device(role: ScenarioLike | Written, device: str | None) -> None:
         if is_layout(role):
             require_layout(str(role), Device(device))
     else:
-        says: Sentence = [
-            f"device {device}: a scenario has devices of its own; replace them with ",
+        message: Sentence = [
+            f"device {device}: a scenario has its own devices; replace them with ",
             ("overrides",),
             " system.…",
         ]
-        raise make_error(SledsimError, "unsupported", says, path="device", value=device)
+        raise make_error(SledsimError, "unsupported", message, path="device", value=device)
 
 
 def require_layout(role: str, device: Device) -> None:
-    """Raise for a device that can't have a layout.
+    """Raise if a device does not support a layout.
 
     Parameters
     ----------
@@ -130,5 +130,5 @@ def require_layout(role: str, device: Device) -> None:
         The device.
     """
     if role not in layouts_of(device):
-        says = f"device {device.name}: can't have the layout {role}; it has {', '.join(layouts_of(device))}"
-        raise make_error(SledsimError, "unsupported", says, path="role", value=role)
+        message = f"device {device.name}: can't have the layout {role}; it has {', '.join(layouts_of(device))}"
+        raise make_error(SledsimError, "unsupported", message, path="role", value=role)

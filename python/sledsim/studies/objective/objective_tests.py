@@ -1,4 +1,4 @@
-"""The objective tests of Schlosser and Ganger 2004, sections 1 and 5: specificity and merit, by the rule of 10 %."""
+"""The objective tests of Schlosser and Ganger 2004, sections 1 and 5: specificity and merit, by the 10 % rule."""
 
 import json
 from collections.abc import Sequence
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 
 __all__ = ["RULE", "Case", "ObjectiveTest", "merit", "role_of", "specificity"]
 
-#: By how much a gain has to be greater for a role to need an abstraction of its own (schlosser2004, section 1).
+#: The gain above which a role needs its own abstraction (schlosser2004, section 1).
 RULE = 0.10
 
 
 @dataclass(frozen=True)
 class Case:
-    """A role, or what there is without it, on one device.
+    """A role or its baseline on one device.
 
     Parameters
     ----------
     device
-        Name of the device that has the role.
+        Name of the device.
     role
-        What was run there.
+        Name of the role or of the baseline.
     mean
-        Of what was measured, the mean response in ms unless another metric was requested.
+        Mean of the metric; by default the response time in ms.
     gain
-        What it saves of the case without the role on the same device, as a share; ``None`` for that case itself.
+        Relative saving over the baseline on the same device; ``None`` for the baseline.
     """
 
     device: str
@@ -54,21 +54,21 @@ class ObjectiveTest(Shown):
     Parameters
     ----------
     kind
-        Which test.
+        The test.
     role
-        What was tested.
+        Name of the role.
     cases
-        What was measured.
+        The measured cases.
     decisive
-        The gain, or the difference between gains, that decides, as a share.
+        The gain or difference of gains that decides the test, as a share.
     meaning
-        What that is, in words.
+        Description of the decisive figure.
     sampled_by
-        What the means are over.
+        Kind and number of samples.
     measure
-        What was measured.
+        Label of the metric.
     fits
-        Disks that were fitted.
+        The fitted disks.
     """
 
     def __init__(
@@ -88,14 +88,14 @@ class ObjectiveTest(Shown):
 
     @property
     def verdict(self) -> str:
-        """``specific``, ``has merit``, their contraries, or ``undecided`` where the interval holds the 10 %."""
+        """``specific`` or ``has merit``; ``not specific`` or ``no merit``; ``undecided`` if the interval spans 10 %."""
         passed, failed = VERDICTS[self.kind]
         if self.decisive.low > RULE:
             return passed
         return failed if self.decisive.high <= RULE else "undecided"
 
     def table(self) -> Table:
-        """Return what was measured as a table."""
+        """Return a table of the measured cases."""
         rows = []
         for case in self.cases:
             gain = ["–", ""] if case.gain is None else [percent(case.gain.mean), _range(case.gain, percent)]
@@ -105,7 +105,7 @@ class ObjectiveTest(Shown):
         return Table(headers, rows, title=title, left=frozenset({1}), names=2, notes=[f"note: {NOTES[self.kind]}"])
 
     def tables(self) -> list[Table]:
-        """Return everything as tables: measurements, verdict, fitted disks."""
+        """Return tables of the cases, the verdict, and the fitted disks."""
         decisive = self.decisive
         row = [self.verdict, self.meaning, percent(decisive.mean), _range(decisive, percent), f"over {percent(RULE)}"]
         verdict = Table(["verdict", "what decides", "", "95 %", "rule"], [row], left=frozenset({1}))
@@ -128,7 +128,7 @@ class ObjectiveTest(Shown):
         return Table(headers, rows, left=frozenset({1}))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain dictionaries, lists, numbers and texts."""
+        """Return the result as plain dictionaries, lists, numbers and texts."""
         return {
             "test": self.kind,
             "role": self.role,
@@ -144,7 +144,7 @@ class ObjectiveTest(Shown):
         }
 
     def plot(self) -> "altair.TopLevelMixin":
-        """Draw the gains with their intervals against the 10 % of the rule."""
+        """Draw the gains with their intervals, and the 10 % rule."""
         from sledsim.studies.objective.chart import gain_chart
 
         return gain_chart(self)
@@ -153,12 +153,12 @@ class ObjectiveTest(Shown):
         return f"<ObjectiveTest {self.kind} of {self.role}: {self.verdict}>"
 
 
-#: What makes the times of both tests differ, where the device is the same.
+#: Notes on the command overhead, in which the two tests differ for the same device.
 NOTES: dict[Literal["specificity", "merit"], str] = {
     "specificity": "MEMS storage has no command overhead here, as the fitted disk has none; in merit it has its own",
     "merit": "the device has its command overhead; in specificity it has none, because the fitted disk has none",
 }
-#: Of each test, what passes it and what fails it.
+#: Verdicts of each test: passed, and failed.
 VERDICTS: dict[Literal["specificity", "merit"], tuple[str, str]] = {
     "specificity": ("specific", "not specific"),
     "merit": ("has merit", "no merit"),
@@ -166,19 +166,19 @@ VERDICTS: dict[Literal["specificity", "merit"], tuple[str, str]] = {
 
 
 def specificity(role: ScenarioLike | Written | RoleTest, *, progress: bool = False, **keys: Any) -> ObjectiveTest:
-    """Test whether a role or policy gains by the properties of MEMS storage, or only by its speed.
+    """Test whether a role or policy gains from the properties of MEMS storage, or only from its speed.
 
-    It is run on MEMS storage, and on a disk fitted to the same mean time of random reads in its place. With a baseline,
-    the test compares its gains over the baseline on the two; without one, it takes the share of the disk's mean
-    response that MEMS storage saves. Command overheads of MEMS storage are left out: the disk has none.
+    The role runs on MEMS storage, and on a disk fitted to the same mean time of random reads. With a baseline, the test
+    compares the gains over the baseline on the two devices. Without one, it uses the share of the disk's mean response
+    time that MEMS storage saves. The command overhead of MEMS storage is left out, as the disk has none.
 
     Parameters
     ----------
     role
-        A scenario with MEMS storage in its system; the name of a scheduler, tested under random reads of 8 KB; that
+        A scenario with MEMS storage in its system; the name of a scheduler, tested with random reads of 8 KB; the name
         of a layout of relations; or a :class:`RoleTest`, such as ``RoleTest.load("role.toml")``.
     progress
-        Show a progress bar on a terminal.
+        True for a progress bar on a terminal.
     **keys
         The other keys of a :class:`RoleTest`: ``without``, ``device``, ``rate_per_s``, ``disk``, ``fit_bytes``,
         ``replications``, ``requests``, ``seed``, ``metric``, ``overrides``.
@@ -186,7 +186,7 @@ def specificity(role: ScenarioLike | Written | RoleTest, *, progress: bool = Fal
     Raises
     ------
     SledsimError
-        If there is no such role, no MEMS storage in it, or no disk as fast.
+        If the role does not exist or has no MEMS storage, or no disk can be fitted.
 
     Examples
     --------
@@ -228,7 +228,7 @@ def specificity(role: ScenarioLike | Written | RoleTest, *, progress: bool = Fal
 
 
 def merit(role: ScenarioLike | Written | RoleTest, *, progress: bool = False, **keys: Any) -> ObjectiveTest:
-    """Test whether a role or policy gains enough to be worth its own abstraction.
+    """Test whether a role or policy gains enough to deserve its own abstraction.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def merit(role: ScenarioLike | Written | RoleTest, *, progress: bool = False, **
     Raises
     ------
     SledsimError
-        If there is no such role, or no baseline.
+        If the role does not exist or has no baseline.
 
     Examples
     --------
@@ -247,8 +247,8 @@ def merit(role: ScenarioLike | Written | RoleTest, *, progress: bool = False, **
     """
     for key in ("disk", "fit_bytes"):
         if key in keys:
-            says = ": no disk is fitted to test merit; leave it out, or test specificity"
-            raise make_error(SledsimError, "unsupported", says, path=key, value=keys[key])
+            message = ": no disk is fitted to test merit; leave it out, or test specificity"
+            raise make_error(SledsimError, "unsupported", message, path=key, value=keys[key])
     sampling = _test_of(role, keys)
     tested = role_of(sampling)
     measure = tested.measure(sampling)
@@ -273,7 +273,7 @@ def _test_of(role: ScenarioLike | Written | RoleTest, keys: dict[str, Any]) -> R
 
 
 def role_of(test: RoleTest) -> Role:
-    """Return the role that a test is about.
+    """Return the role of a test.
 
     Parameters
     ----------
@@ -286,7 +286,7 @@ def role_of(test: RoleTest) -> Role:
 
 
 def percent(share: float) -> str:
-    """Write a share as a percentage: to a tenth, or with two digits where it is smaller than that.
+    """Write a share as a percentage with one decimal, or with two significant digits below 0.1 %.
 
     Parameters
     ----------
@@ -300,7 +300,7 @@ def percent(share: float) -> str:
 def _gain(without: float, measured: float) -> float:
     if without == 0:
         raise make_error(
-            SledsimError, "out-of-range", "what is measured is 0 without the role: no share of it can be saved"
+            SledsimError, "out-of-range", "the metric is 0 without the role, so that there is no relative gain"
         )
     return 1 - measured / without
 
@@ -310,7 +310,7 @@ def _difference(mems_without: float, mems: float, disk_without: float, disk: flo
 
 
 class _FittedDisks:
-    """Replaces each MEMS device by a disk fitted to the mean time of its random reads; each is fitted once."""
+    """Replaces MEMS devices by disks fitted to their mean times of random reads, and caches the disks."""
 
     def __init__(self, base: str, size_bytes: int) -> None:
         self._base, self._size_bytes = base, size_bytes
@@ -318,7 +318,7 @@ class _FittedDisks:
 
     @property
     def made(self) -> list[FittedDisk]:
-        """The disks, in the order in which they were requested."""
+        """The fitted disks, in order of creation."""
         return list(self._fits.values())
 
     def __call__(self, device: dict[str, Any]) -> dict[str, Any]:
@@ -335,17 +335,17 @@ def _without_overhead(device: dict[str, Any]) -> dict[str, Any]:
 
 
 def _names(role: Role, change: Change) -> str:
-    """Return the names of the devices that have a role, or of those in their place."""
+    """Return the names of the devices of a role after a change."""
     return ", ".join(device_heading(change(each)) for each in role.mems_devices())
 
 
 def _title(role: Role, change: Change) -> str:
-    """Return the scenarios of the devices."""
+    """Return the title of a role on its first device after a change."""
     return role.title_on(change(role.mems_devices()[0]))
 
 
 def _pair(role: Role, change: Change, base: Sequence[float], measured: Sequence[float]) -> list[Case]:
-    """Return the cases without and with a role on a device."""
+    """Return the cases of the baseline and of the role on a device."""
     device = _names(role, change)
     return [
         Case(device, str(role.baseline), mean_interval(base)),

@@ -24,7 +24,7 @@ def _check_metric(metric: str) -> str:
 
 
 class RoleTest(Document):
-    """A role or policy, and how it is tested. Its fields are the keys of a file.
+    """A role or policy with the options of its test. Its fields are the keys of a file.
 
     Examples
     --------
@@ -43,23 +43,24 @@ class RoleTest(Document):
     role: ScenarioKey
     """A scheduler or a layout by name, or a scenario: the path of a file, or a table."""
     without: ScenarioKey = None
-    """The baseline: the same. Default: for a scheduler ``clook``, for a layout the better one by pages."""
+    """The baseline, in the same form as the role. Default: ``clook`` for a scheduler, the better page layout for a
+    layout."""
     device: str | None = None
     """For a policy: the MEMS device. Default: g2."""
     rate_per_s: Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)] | None = None
     """For a scheduler: arrivals per second. Default: the rate at which fcfs keeps the device 95 % busy."""
     disk: str = "uberdisk"
-    """The disk that is fitted, for the test of specificity."""
+    """The disk to fit, for the test of specificity."""
     fit_bytes: Annotated[int, Field(strict=True, ge=1)] = 4096
-    """Size of the random reads to whose mean time the disk is fitted."""
+    """Size of the random reads whose mean times the fit equates."""
     replications: Annotated[int, Field(strict=True, ge=2)] = 10
-    """Runs, each with its own seed; a confidence interval takes at least 2. A trace is run once, in 30 stretches."""
+    """Number of runs with different seeds, at least 2 for a confidence interval. A trace is run once, in 30 batches."""
     requests: Annotated[int, Field(strict=True, ge=1)] | None = None
-    """Requests of a run. Default: those of the scenario."""
+    """Requests of a run. Default: the number of the scenario."""
     seed: Annotated[int, Field(strict=True, ge=0)] = 1
     """Seed of the first run."""
     metric: Annotated[str, AfterValidator(_check_metric), WithJsonSchema({"enum": [*LESS_IS_BETTER]})] = RESPONSE
-    """Path in the result of the number that is compared; less of it has to be better."""
+    """Path of the compared metric in the result; smaller values must be better."""
     overrides: Settings = ()
     """Values that replace those of the scenarios, by path."""
 
@@ -98,7 +99,7 @@ class RoleTest(Document):
 
 
 def _policy_faults(scheduler: str, device: str, settings: Sequence[str]) -> list[Fault]:
-    """Return the faults of settings of the scenario in which a scheduler is tested."""
+    """Return the faults of overrides in the scenario of a scheduler's test."""
     try:
         policy_scenario(scheduler, device, 1.0, settings)
     except ScenarioError as error:

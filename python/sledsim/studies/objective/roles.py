@@ -1,4 +1,4 @@
-"""Roles that MEMS storage may have, and policies for it: how each is run with and without."""
+"""Roles and policies of MEMS storage, which run with the role and with a baseline."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -27,32 +27,32 @@ if TYPE_CHECKING:
 
 __all__ = ["LESS_IS_BETTER", "RESPONSE", "LayoutRole", "Role", "ScenarioRole", "policy_scenario", "role_named"]
 
-#: Makes a device into another: what it is given and what it returns are whole devices.
+#: A function that replaces the parameters of a device by those of another.
 Change = Callable[[dict[str, Any]], dict[str, Any]]
 
-#: The workload in which schedulers are compared: random reads of 8 KB, as in section 5.4 of schlosser2004, at a rate at
-#: which first come, first served keeps the device busy for this share of the time.
+#: The workload for schedulers: random reads of 8 KB, as in section 5.4 of schlosser2004, at a rate at which FCFS keeps
+#: the device busy for this share of the time.
 POLICY_BYTES, POLICY_LOAD, POLICY_REQUESTS = 8192, 0.95, 20_000
-#: What schedulers are compared with: one that knows no more than block numbers.
+#: The default baseline of schedulers, which uses only block numbers.
 USUAL_SCHEDULER = "clook"
-#: What is measured unless something else is requested, and all of which less is better, with labels.
+#: The default metric, and labels of all metrics for which smaller is better.
 RESPONSE = "response.mean_ms"
 LESS_IS_BETTER = {
     path: label for label, path in METRICS if path.split(".")[-1].endswith(("_ms", "_j", "_mj", "_w", "mean", "max"))
 }
-#: What only MEMS storage does, switched off for a disk without powers.
+#: Keys of a drive that apply only to MEMS storage, with the values that switch them off.
 NOT_ON_A_DISK: dict[str, Any] = {"subsector": False, "spin_down": None, "delayed_startup": None}
 
 
 class Role(ABC):
-    """A role or policy, which can be run with and without.
+    """A role or policy that can run with and without the role.
 
     Parameters
     ----------
     title
-        What it is called.
+        Name of the role.
     baseline
-        What there is without it; ``None`` if not given to compare with.
+        Name of the baseline; ``None`` for none.
     """
 
     def __init__(self, title: str, baseline: str | None) -> None:
@@ -60,15 +60,15 @@ class Role(ABC):
 
     @abstractmethod
     def mems_devices(self) -> list[dict[str, Any]]:
-        """Return the MEMS devices that have the role, whole, each once."""
+        """Return the parameters of the MEMS devices of the role, without duplicates."""
 
     def title_on(self, device: Mapping[str, Any]) -> str:
-        """Return the scenario in which a device has the role.
+        """Return the title of the role on a device.
 
         Parameters
         ----------
         device
-            The whole device.
+            All parameters of the device.
         """
         return self.title
 
@@ -76,18 +76,18 @@ class Role(ABC):
     def samples(
         self, sampling: "RoleTest", change: Change | None = None, *, role: bool = True, progress: bool = False
     ) -> list[float]:
-        """Measure it: a figure for each replication, the same random numbers for the same place in the list.
+        """Return the metric for each replication; replications use common random numbers.
 
         Parameters
         ----------
         sampling
-            How often.
+            The options of the test.
         change
-            What becomes of each MEMS device; it stays if not given.
+            Replaces each MEMS device; by default devices are unchanged.
         role
-            With the role; without it otherwise.
+            True to run with the role, false for the baseline.
         progress
-            Show a progress bar on a terminal.
+            True for a progress bar on a terminal.
         """
 
     @abstractmethod
@@ -100,18 +100,18 @@ class Role(ABC):
 
 
 class ScenarioRole(Role):
-    """A role that a scenario describes.
+    """A role described by a scenario.
 
     Parameters
     ----------
     title
-        What it is called.
+        Name of the role.
     with_role
         The scenario, with MEMS storage in its system.
     baseline, without
-        Name and scenario of what there is without the role, if that is known.
+        Name and scenario of the baseline, if there is one.
     load
-        What requests come, where the title does not say.
+        Description of the workload, if the title does not include it.
     """
 
     def __init__(
@@ -129,11 +129,11 @@ class ScenarioRole(Role):
         if not self.mems_devices():
             drives = drives_in(with_role.values["system"])
             names = ", ".join(sorted({label_of(each["device"]["name"]) for each in drives}))
-            says = f"role {title}: its system has no MEMS storage but {names}; give one of its drives a g2"
-            raise make_error(SledsimError, "unsupported", says, path="role", value=title)
+            message = f"role {title}: its system has no MEMS storage but {names}; give one of its drives a g2"
+            raise make_error(SledsimError, "unsupported", message, path="role", value=title)
 
     def mems_devices(self) -> list[dict[str, Any]]:
-        """Return the MEMS devices that have the role, whole, each once."""
+        """Return the parameters of the MEMS devices of the role, without duplicates."""
         found: list[dict[str, Any]] = []
         for drive in drives_in(self._with.values["system"]):
             device = drive["device"]
@@ -147,8 +147,8 @@ class ScenarioRole(Role):
         """Measure mean responses, ms; see :meth:`Role.samples`."""
         chosen = self._with if role else self._without
         if chosen is None:
-            says: Sentence = [f"role {self.title}: what is there without it? Name a scenario with ", ("without",)]
-            raise make_error(SledsimError, "missing", says, path="without")
+            message: Sentence = [f"role {self.title} has no baseline; give its scenario as ", ("without",)]
+            raise make_error(SledsimError, "missing", message, path="without")
         values = dict(chosen.values)
         if change is not None:
             values["system"] = with_drives(values["system"], lambda drive: _changed(drive, change))
@@ -156,11 +156,13 @@ class ScenarioRole(Role):
             values["run"] = _shortened(values["run"], sampling.requests)
         if _replays(values["workload"]):
             if sampling.metric != RESPONSE:
-                says = f"metric {sampling.metric}: of the stretches of a trace only {RESPONSE} is known"
-                raise make_error(
-                    SledsimError, "unsupported", says, path="metric", value=sampling.metric, allowed=[RESPONSE]
+                message = (
+                    f"metric {sampling.metric}: a trace is measured in batches, for which only {RESPONSE} is known"
                 )
-            return _stretches(_run(values, self.title, progress=progress, log=True))
+                raise make_error(
+                    SledsimError, "unsupported", message, path="metric", value=sampling.metric, allowed=[RESPONSE]
+                )
+            return _trace_batches(_run(values, self.title, progress=progress, log=True))
         label = self.title if role else str(self.baseline)
         means = []
         for seed in range(sampling.seed, sampling.seed + sampling.replications):
@@ -182,11 +184,11 @@ class ScenarioRole(Role):
 
 
 class LayoutRole(Role):
-    """A layout of the relation of schlosser2004, section 6.1.1, instead of one by pages.
+    """A layout of the relation of schlosser2004, section 6.1.1, compared with a page layout.
 
-    What is measured is the geometric mean of a scan of all attributes, one scan of each of them, and the fetch of a
-    random row: a layout gains by what it does for both directions. Where a device can't have the layout, the better one
-    by pages takes its place.
+    The metric is the geometric mean of the times of a scan of all attributes, of one scan of each attribute, and of the
+    fetch of a random row, as a layout affects both directions of access. A device that does not support the layout uses
+    the better page layout instead.
 
     Parameters
     ----------
@@ -195,7 +197,7 @@ class LayoutRole(Role):
     device
         The MEMS device.
     baseline
-        Layout without it; the better of row-major and column-major if not given.
+        The baseline layout; by default, the better of row-major and column-major.
     """
 
     def __init__(self, layout: str, device: Device, baseline: str | None = None) -> None:
@@ -209,7 +211,7 @@ class LayoutRole(Role):
         return [self._device.parameters]
 
     def title_on(self, device: Mapping[str, Any]) -> str:
-        """Return the layout, or what takes its place on a device that can't have it."""
+        """Return the name of the layout, or of the page layout on a device that does not support it."""
         return self.title if self._layout in layouts_of(Device(device)) else f"pages (no {self.title})"
 
     def samples(
@@ -217,8 +219,8 @@ class LayoutRole(Role):
     ) -> list[float]:
         """Measure geometric means of scan, scans and fetch, ms, for 30 batches of fetches; see :meth:`Role.samples`."""
         device = Device(change(dict(self._device.parameters))) if change else self._device
-        wanted = [self._layout] if role and self._layout in layouts_of(device) else self._paged
-        found = [self._of(name, device, sampling) for name in wanted if name in layouts_of(device)]
+        names = [self._layout] if role and self._layout in layouts_of(device) else self._paged
+        found = [self._of(name, device, sampling) for name in names if name in layouts_of(device)]
         return min(found, key=sum)
 
     def sampled_by(self, sampling: "RoleTest") -> str:
@@ -228,8 +230,8 @@ class LayoutRole(Role):
     def measure(self, sampling: "RoleTest") -> str:
         """Return the label of the metric, with its unit."""
         if sampling.metric != RESPONSE:
-            says = f"metric {sampling.metric}: layouts are measured by their scans and fetches alone"
-            raise make_error(SledsimError, "unsupported", says, path="metric", value=sampling.metric)
+            message = f"metric {sampling.metric}: layouts are measured only by their scans and fetches; leave it out"
+            raise make_error(SledsimError, "unsupported", message, path="metric", value=sampling.metric)
         return "scan, scans and fetch (ms)"
 
     def _of(self, name: str, device: Device, sampling: "RoleTest") -> list[float]:
@@ -248,24 +250,24 @@ def role_named(
     rate_per_s: float | None = None,
     sets: Sets = (),
 ) -> Role:
-    """Return the role that a name, a file or a scenario stands for.
+    """Return the role given by a name, a file or a scenario.
 
     Parameters
     ----------
     role
         A scheduler or a layout by name, a class (``my_module:MyPolicy``), or a scenario.
     without
-        What there is without it: a scheduler or layout for a policy, a scenario for a role.
+        The baseline: a scheduler or layout for a policy, a scenario for a role.
     device, rate_per_s
-        For a policy: the MEMS device (g2), and for a scheduler the arrivals in a second; such that first come, first
-        served keeps the device 95 % busy if not given.
+        For a policy: the MEMS device (default g2), and for a scheduler the arrivals per second (by default such that
+        FCFS keeps the device 95 % busy).
     sets
         Values that replace those of the scenarios.
 
     Raises
     ------
     SledsimError
-        Where there is none of that name, or an option has no meaning for it.
+        If the name is unknown, or an option does not apply to the role.
     """
     found = wrongly_named(role, without, device=device, rate_per_s=rate_per_s)
     if found:
@@ -284,7 +286,7 @@ def role_named(
 def _scheduler_role(
     name: str, without: ScenarioLike | Written | None, device: str, rate_per_s: float | None, sets: Sets
 ) -> ScenarioRole:
-    """Return a scheduler's role: random reads, with it and with another."""
+    """Return the role of a scheduler: random reads with the scheduler and with a baseline."""
     other = USUAL_SCHEDULER if without is None else without
 
     def scenario(scheduler: str, argument: str, rate_per_s: float) -> Resolved:
@@ -301,7 +303,7 @@ def _scheduler_role(
 
 
 def policy_scenario(scheduler: str, device: str, rate_per_s: float, sets: Sets) -> Resolved:
-    """Return the scenario in which a scheduler is tested: random reads.
+    """Return the scenario for the test of a scheduler: random reads.
 
     Parameters
     ----------
@@ -310,14 +312,14 @@ def policy_scenario(scheduler: str, device: str, rate_per_s: float, sets: Sets) 
     device
         The MEMS device.
     rate_per_s
-        Arrivals in a second.
+        Arrivals per second.
     sets
         Values that replace those of the scenario.
 
     Raises
     ------
     ScenarioError
-        Where any of them is wrong.
+        If an argument is invalid.
     """
     workload = {
         "arrival": {"kind": "poisson", "rate_per_s": rate_per_s},
@@ -328,7 +330,7 @@ def policy_scenario(scheduler: str, device: str, rate_per_s: float, sets: Sets) 
 
 
 def _title(scenario: ScenarioLike | Written) -> str:
-    """Return what a scenario is called: its file."""
+    """Return the name of a scenario: its file name."""
     if isinstance(scenario, Written):
         return Path(scenario.name).name
     if isinstance(scenario, str) and scenario == "-":
@@ -338,7 +340,7 @@ def _title(scenario: ScenarioLike | Written) -> str:
 
 
 def _changed(drive: dict[str, Any], change: Change) -> dict[str, Any]:
-    """Return a drive with another device, if it has a MEMS device."""
+    """Return a drive with its device changed, if it is a MEMS device."""
     if drive["device"]["mechanism"] != "mems":
         return drive
     device = change(dict(drive["device"]))
@@ -347,19 +349,19 @@ def _changed(drive: dict[str, Any], change: Change) -> dict[str, Any]:
 
 
 def _shortened(run: Mapping[str, Any], requests: int) -> dict[str, Any]:
-    """Return run keys with a number of requests; the warm-up stays the same share of them."""
+    """Return the keys of ``run`` with another number of requests, and the warm-up scaled with it."""
     before = run["requests"]
     warmup = run["warmup_requests"] * requests // before if before else run["warmup_requests"]
     return {**run, "requests": requests, "warmup_requests": warmup}
 
 
 def _replays(workload: Mapping[str, Any]) -> bool:
-    """Return true if a workload is a trace, in which nothing is left to chance."""
+    """Return true if a workload is a trace, which has no randomness."""
     return bool(workload["kind"] == "trace")
 
 
 def _run(values: Mapping[str, Any], label: str, *, progress: bool, log: bool = False) -> Result:
-    """Run a scenario that has been changed, which is checked anew."""
+    """Resolve and run a changed scenario."""
     resolved = resolve(values)
     if progress:
         with ProgressBar(label) as bar:
@@ -376,16 +378,16 @@ def _run(values: Mapping[str, Any], label: str, *, progress: bool, log: bool = F
 
 
 def _value(result: Result, metric: str, label: str) -> float:
-    """Return a figure of a run."""
+    """Return a metric of a run, and raise if it has none."""
     value = {path: found for _, path, found in metric_rows(result.summary)}[metric]
     if value is None:
-        says = f"{label}: no {metric} was found; energies need devices whose powers are known"
-        raise make_error(SledsimError, "missing", says, path="metric", value=metric)
+        message = f"{label}: no {metric} was found; energies need devices whose powers are known"
+        raise make_error(SledsimError, "missing", message, path="metric", value=metric)
     return value
 
 
-def _stretches(result: Result) -> list[float]:
-    """Return the mean responses of stretches of a trace, ms, in the order of its requests."""
+def _trace_batches(result: Result) -> list[float]:
+    """Return the mean response times (ms) of consecutive batches of a trace's requests."""
     import numpy as np
 
     log = result.log
@@ -396,6 +398,6 @@ def _stretches(result: Result) -> list[float]:
 def _batch_means(values: list[float]) -> list[float]:
     length = len(values) // BATCHES
     if length < 1:
-        says = f"{len(values)} requests are too few to tell anything: it takes at least {BATCHES}"
-        raise make_error(SledsimError, "out-of-range", says, value=len(values), allowed={"least": BATCHES})
+        message = f"{len(values)} requests are too few for a confidence interval: give at least {BATCHES}"
+        raise make_error(SledsimError, "out-of-range", message, value=len(values), allowed={"least": BATCHES})
     return [sum(values[i * length : (i + 1) * length]) / length for i in range(BATCHES)]

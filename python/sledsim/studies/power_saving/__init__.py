@@ -1,4 +1,4 @@
-"""Power saving: strategies and spin-down policies, alone and together."""
+"""Power saving: comparison of strategies and of spin-down policies."""
 
 from sledsim._loading import attach
 

@@ -1,4 +1,4 @@
-"""Pictures of what saves power: runs side by side."""
+"""Charts of runs with different power strategies."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["power_bars"]
 
-#: States from the left of a bar, what serves requests first, with their colours.
+#: States in the order of a bar, from the left, with their colours.
 STATE_COLOURS = state_colours(("data", "servo", "seek", "rotation", "startup", "idle", "inactive"))
 BAR_STEP = 38
 ENERGY_WIDTH, SIDE_WIDTH = 400, 190
@@ -78,7 +78,7 @@ def _side_panel(alt: Any, rows: Sequence[Mapping[str, Any]], key: str, ratio: st
     most = max(row["value"] for row in data)
     base = alt.Chart(values(data)).encode(
         x=alt.X("value:Q", title=title, scale=_scale(alt, most, room=1.9), axis=_few(alt, 4, most)),
-        # The runs are named once, at the left.
+        # Only the left panel has the names of the runs.
         y=alt.Y("run:N", title=None, sort=None, axis=alt.Axis(labels=False, ticks=False)),
         tooltip=[alt.Tooltip("run:N", title="run"), alt.Tooltip("value:Q", title=title, format=".5g")],
     )
@@ -88,13 +88,13 @@ def _side_panel(alt: Any, rows: Sequence[Mapping[str, Any]], key: str, ratio: st
 
 
 def _few(alt: Any, ticks: int, most: float) -> Any:
-    """Return an axis of few ticks, whose labels are short enough not to touch."""
-    # From 10,000 on 10k, 1.2M.
+    """Return an axis with few ticks and short labels, which do not overlap."""
+    # From 10,000 on with SI prefixes: 10k, 1.2M.
     return alt.Axis(tickCount=ticks, format="~s") if most >= 1e4 else alt.Axis(tickCount=ticks)
 
 
 def _scale(alt: Any, most: float, room: float = 1.32) -> Any:
-    """Return a scale that leaves room for the labels behind the bars."""
+    """Return a scale with space for the labels to the right of the bars."""
     return alt.Scale(domain=[0, room * most if most else 1.0], nice=False)
 
 

@@ -1,4 +1,4 @@
-"""Notes on runs with different power strategies: why a strategy had no effect, and what would help."""
+"""Notes on runs with different power strategies: reasons for missing effects, and remedies."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from sledsim.runs.result import Result
 
 __all__ = ["policy_notes", "strategy_notes"]
 
-#: Share of the servicing energy saved below which the whole is no better for it.
+#: A saving of total energy below this share of the saved servicing energy counts as none.
 LOST = 0.01
 NOTHING = (
     "no request was completed in the measurement window, so there is nothing to compare: let the runs last longer "
@@ -71,12 +71,12 @@ def policy_notes(values: Mapping[str, Any], results: Mapping[str, Result]) -> li
 
 
 def _same(base: Result, other: Result) -> bool:
-    """Return true if a strategy changed nothing."""
+    """Return true if a strategy had no effect."""
     return all(base[key] == other[key] for key in ("energy", "response", "state_time"))
 
 
 def _is_spent_idle(base: Result, merging: Result | None) -> bool:
-    """Return true if what merging saves while serving is lost while idle again."""
+    """Return true if merging saves servicing energy but hardly any total energy."""
     if merging is None or not merging.complete:
         return False
     servicing_j, total_j = (base["energy"][key] - merging["energy"][key] for key in ("servicing_j", "total_j"))
@@ -108,7 +108,7 @@ def _merging(values: Mapping[str, Any], base: Result) -> str:
     if base["queue"]["max"] < 2:
         return f"merging did nothing: no two requests ever waited together; raise the load ({_more_load(workload)})"
     if values["system"]["merge"] is None:
-        # A trace has the requests that it has.
+        # The requests of a trace cannot be changed.
         runs = "" if workload["kind"] == "trace" else ", or give the workload sequential runs"
         return (
             "merging did nothing: the rule of Lin et al. wants two reads next to each other in the queue, the second "
@@ -121,7 +121,7 @@ def _merging(values: Mapping[str, Any], base: Result) -> str:
 
 
 def _more_load(workload: Mapping[str, Any]) -> str:
-    """Return what makes more requests of a workload wait together."""
+    """Return the keys that increase the load of a workload."""
     if workload["kind"] == "synthetic":
         closed = workload["arrival"]["kind"] == "closed"
         return "workload.arrival.outstanding" if closed else "workload.arrival"

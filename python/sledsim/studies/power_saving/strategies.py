@@ -1,4 +1,4 @@
-"""Power saved and time lost by each strategy or spin-down policy, in runs of one scenario."""
+"""Energy and response time of one scenario with each power strategy or spin-down policy."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,25 +27,25 @@ if TYPE_CHECKING:
 
 __all__ = ["PowerComparison", "Variant", "power"]
 
-#: The keys of a system that the strategies set, with the values that switch them off.
 #: The name of a custom policy in a resolved scenario.
 CUSTOM = "custom"
+#: Keys of a system set by the strategies, with the values that switch them off.
 OFF: dict[str, Any] = {"spin_down": None, "delayed_startup": None, "merge": None, "subsector": False}
-#: What a strategy does where the scenario does not say.
+#: Default settings of the strategies.
 IMMEDIATE = {"name": "immediate"}
 LIN_MERGE = {"requests": 2, "anywhere": False, "writes": False, "rows": False}
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to run a scenario.
+    """A variant of a scenario.
 
     Parameters
     ----------
     settings
-        The keys of the system that are set for it.
+        Keys of the system and their values.
     defaults
-        Those of them that the scenario does not set itself.
+        The keys that the scenario itself does not set.
     """
 
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -53,18 +53,18 @@ class Variant:
 
 
 class PowerComparison(Comparison):
-    """Runs of one scenario that differ in how they save power; ratios are to the first.
+    """Runs of one scenario with different power strategies or spin-down policies; ratios are to the first.
 
     Parameters
     ----------
     results
-        The runs by name, the one to compare with first.
+        The runs by name; the first is the reference.
     variants
-        How each differs from the scenario, by the same names.
+        The variants of the scenario, by the same names.
     notes
-        What to know of them.
+        Notes on the runs.
     policies
-        True if they differ in their spin-down policies; in their strategies otherwise.
+        True for spin-down policies, false for strategies.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class PowerComparison(Comparison):
 
     @property
     def subject(self) -> str:
-        """The runs in words: title, workload that stands for a trace, device, scheduler, number of requests."""
+        """Summary of the runs: title, stand-in workload, device, scheduler, number of requests."""
         first = next(iter(self.results.values()))
         parts = [
             first["title"],
@@ -93,20 +93,20 @@ class PowerComparison(Comparison):
         return " · ".join(part for part in parts if part)
 
     def rows(self) -> list[dict[str, Any]]:
-        """List what each run took: energies (J), response (ms) and throughput, with what they are of the first run's.
+        """Return a row for each run: energies (J), response times (ms) and throughput, with ratios to the first run.
 
-        ``saved_share`` is the share of the first run's energy that was saved; it is ``None``, as the ratios are, for
-        the first run and for one that was interrupted.
+        ``saved_share`` is the share of the first run's energy that was saved. It and the ratios are ``None`` for the
+        first run and for an interrupted run.
         """
         first = next(iter(self.results.values()))
         return [_row(name, result, None if result is first else first) for name, result in self.results.items()]
 
     def table(self) -> Table:
-        """Return the energies as a table."""
+        """Return a table of the energies."""
         return energy_table(self.subject, self.rows(), policies=self.policies)
 
     def tables(self) -> list[Table]:
-        """Return everything as tables: energies, times, bars, settings, notes."""
+        """Return tables of energies, times, bars, settings and notes."""
         rows = self.rows()
         tables = [self.table(), time_table(rows), bar_table(rows)]
         if not self.policies:
@@ -130,7 +130,7 @@ class PowerComparison(Comparison):
         return {"rows": self.rows(), "notes": self.notes, "metrics": self.metrics(), "runs": runs}
 
     def plot(self, key: str = "energy") -> "altair.TopLevelMixin":
-        """Draw energies by state beside response times and throughput, or one metric.
+        """Draw energies by state with response times and throughput, or one metric.
 
         Parameters
         ----------
@@ -154,15 +154,15 @@ def power(
     overrides: Sets = (),
     progress: ProgressCallback | bool | None = None,
 ) -> PowerComparison:
-    """Run a scenario without power strategies, with each alone, and with all of them; or with each spin-down policy.
+    """Run a scenario without power strategies, with each strategy, and with all of them; or with each spin-down policy.
 
-    The strategies are spin-down, request merging and subsector access. Where the scenario sets one, its settings are
-    used; else spin-down is immediate, merging follows the rule of Lin et al. 2002, and subsector access is on. What
-    the device itself does when it is idle belongs to the base. The seed is the same in all runs.
+    The strategies are spin-down, request merging and subsector access. Settings of the scenario are used if it has any;
+    otherwise spin-down is immediate, merging follows the rule of Lin et al. 2002, and subsector access is on. The
+    device's own idle timeouts are part of the base. All runs have the same seed.
 
-    With ``policies`` merging and subsector access stay as the scenario has them. The parameters of a policy are those
-    of the scenario where it sets that policy; else the timeout is the break-even time over a fixed span, with which a
-    device of two idle modes takes at most twice the energy of the best choice with hindsight, whatever its idle times.
+    With ``policies``, merging and subsector access are those of the scenario. The parameters of a policy are those of
+    the scenario if it sets that policy; otherwise the timeout is the break-even time over a fixed span, with which a
+    device of two idle modes uses at most twice the energy of the optimum with hindsight, for any idle times.
 
     Parameters
     ----------
@@ -178,14 +178,14 @@ def power(
     Returns
     -------
     PowerComparison
-        The runs ``base``, ``spin-down``, ``merging``, ``subsector`` and ``together``, or those by policy, ``never``
-        first; a strategy that the device has no use for is left out with a note, and so are the runs after one that
-        was interrupted.
+        The runs ``base``, ``spin-down``, ``merging``, ``subsector`` and ``together``, or the runs by policy, ``never``
+        first. Strategies that the device does not support are left out with a note; the runs after an interrupted run
+        are left out, too.
 
     Raises
     ------
     SledsimError
-        Where the scenario is wrong, or the powers of its device are not known.
+        If the scenario is invalid, or the powers of its device are unknown.
 
     Examples
     --------
@@ -207,7 +207,7 @@ def power(
 
 
 def _with_powers(scenario: ScenarioLike, sets: Sets) -> Resolved:
-    """Resolve a scenario whose device has known powers."""
+    """Resolve a scenario, and raise if the powers of its device are unknown."""
     resolved = resolve(scenario, sets)
     device = drive_of(resolved.values["system"])["device"]
     if resolved.unpowered:
@@ -216,11 +216,11 @@ def _with_powers(scenario: ScenarioLike, sets: Sets) -> Resolved:
 
 
 def _strategies(values: Mapping[str, Any]) -> tuple[dict[str, Variant], list[str]]:
-    """Return how to run a scenario with each strategy, and notes on those that are left out."""
+    """Return the variants of a scenario for the strategies, and notes on strategies that are left out."""
     system = values["system"]
     alone: dict[str, Variant] = {}
     notes = []
-    if obstacle := _no_use_for_spin_down(system["device"]):
+    if obstacle := _spin_down_obstacle(system["device"]):
         notes.append(f"spin-down is left out: {obstacle}")
     else:
         given = system["spin_down"]
@@ -246,8 +246,8 @@ def _strategies(values: Mapping[str, Any]) -> tuple[dict[str, Variant], list[str
     return {"base": Variant(), **alone, "together": together}, notes
 
 
-def _no_use_for_spin_down(device: Mapping[str, Any]) -> str | None:
-    """Return why a device has no use for spin-down, if it has none."""
+def _spin_down_obstacle(device: Mapping[str, Any]) -> str | None:
+    """Return the reason why a device does not support spin-down; ``None`` if it does."""
     try:
         [case, *_] = _core.Device(dict(device)).break_even()
     except ScenarioError as error:
@@ -257,7 +257,7 @@ def _no_use_for_spin_down(device: Mapping[str, Any]) -> str | None:
 
 
 def _policies(values: Mapping[str, Any]) -> tuple[dict[str, Variant], list[str]]:
-    """Return how to run a scenario with each spin-down policy, and notes on those that are left out."""
+    """Return the variants of a scenario for the spin-down policies, and notes on policies that are left out."""
     system, notes = values["system"], []
     case = _core.Device(system["device"]).break_even()[0]
     own = [mode for mode in case["modes"][1:] if mode["after_s"] is not None]
@@ -285,7 +285,7 @@ def _policies(values: Mapping[str, Any]) -> tuple[dict[str, Variant], list[str]]
 
 
 def _known_policies() -> dict[str, frozenset[str]]:
-    """Return the spin-down policies there are, with the parameters that have no default."""
+    """Return the built-in spin-down policies with their required parameters."""
     options = _core.schema()["$defs"]["SpinDownSpec"]["oneOf"]
     tables = [each["properties"] for each in options if "properties" in each]
     return {
@@ -298,7 +298,7 @@ def _known_policies() -> dict[str, frozenset[str]]:
 def _run_all(
     resolved: Resolved, variants: Mapping[str, Variant], progress: ProgressCallback | bool | None
 ) -> dict[str, Result]:
-    """Run a scenario in each way until one is interrupted."""
+    """Run each variant of a scenario until a run is interrupted."""
     results: dict[str, Result] = {}
     for name, variant in variants.items():
         system = {**resolved.values["system"], **OFF, **variant.settings}

@@ -1,4 +1,4 @@
-"""Tables of runs that differ in how they save power."""
+"""Tables of runs with different power strategies."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = ["bar_table", "energy_table", "note_table", "setting_table", "time_table"]
 
-#: Characters of the longest bar, and what the parts of a bar are drawn with.
+#: Length of the longest bar, and the parts of a bar with their characters.
 BAR_WIDTH = 50
 PARTS = (
     ("servicing", "servicing_j", "█"),
@@ -21,20 +21,20 @@ PARTS = (
 
 
 def energy_table(title: str, rows: Sequence[Mapping[str, Any]], *, policies: bool) -> Table:
-    """Return the energies of runs.
+    """Return a table of the energies of runs.
 
     Parameters
     ----------
     title
-        The line above.
+        The title.
     rows
         The runs.
     policies
-        True if they differ in their spin-down policies: with the optimum of their idle times, then.
+        True for spin-down policies, with the energy of the optimum with hindsight.
     """
     columns = [("total", "total_j"), ("servicing", "servicing_j"), ("start-up", "startup_j")]
     if policies:
-        # What serves requests hardly depends on the policy; the optimum takes its place.
+        # The servicing energy hardly depends on the policy, so that the optimum replaces it.
         columns = [("total", "total_j"), ("hindsight", "hindsight_j"), ("start-up", "startup_j")]
     cells = []
     for row in rows:
@@ -47,7 +47,7 @@ def energy_table(title: str, rows: Sequence[Mapping[str, Any]], *, policies: boo
 
 
 def time_table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """Return response times and throughput of runs, with their ratios to the first.
+    """Return a table of response times and throughput of runs, with ratios to the first.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def time_table(rows: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def bar_table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """Return the energies of runs as bars of characters.
+    """Return a table of the energies of runs as bars of characters.
 
     Parameters
     ----------
@@ -83,12 +83,12 @@ def bar_table(rows: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def setting_table(variants: "Mapping[str, Variant]") -> Table:
-    """Return what each strategy was set to, and who says so.
+    """Return a table of the settings of each strategy and their origin: scenario or default.
 
     Parameters
     ----------
     variants
-        How each run differs from the scenario, by name.
+        The variants by name.
     """
     cells = []
     for name, variant in variants.items():
@@ -102,7 +102,7 @@ def setting_table(variants: "Mapping[str, Variant]") -> Table:
 
 
 def note_table(notes: Sequence[str]) -> Table:
-    """Return notes.
+    """Return a table of notes.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def note_table(notes: Sequence[str]) -> Table:
 
 
 def _bar(row: Mapping[str, Any], most: float) -> str:
-    """Draw the parts of a run's energy; their ends, not their lengths, are rounded, so that the whole is right."""
+    """Draw the parts of a run's energy; the ends of parts are rounded, so that the total length is exact."""
     bar, sum_j = "", 0.0
     for _, key, mark in PARTS:
         sum_j += row[key]
@@ -138,7 +138,7 @@ def _toml(value: Any) -> str:
     if isinstance(value, Mapping):
         named = dict(value)
         name = named.pop("name", None)
-        # What is off or absent needs no words.
+        # Keys that are off or absent are left out.
         inner = ", ".join(f"{key} = {_toml(item)}" for key, item in named.items() if item not in (None, False))
         if name is None:
             return f"{{ {inner} }}"

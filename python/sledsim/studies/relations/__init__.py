@@ -1,4 +1,4 @@
-"""Relations of a database laid out on devices: how long scans and fetches take."""
+"""Layouts of database relations on devices, with times of scans and fetches."""
 
 from sledsim._loading import attach
 

@@ -1,4 +1,4 @@
-"""How long scans of a relation and fetches of its rows take, by layout."""
+"""Times of scans of a relation and of fetches of its rows, by layout."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Access", "RelationTimes", "fetch_rows", "fetch_times_s", "relation_times", "scan_relation"]
 
-#: Default number of rows fetched: enough for their mean to about 1 %.
+#: Default number of fetched rows, whose mean time is accurate to about 1 %.
 FETCHES = 2000
-#: So many there may be.
+#: Maximum number of fetched rows.
 MOST_FETCHES = 10_000_000
 MOST_BLOCKS = most_of("blocks of a request")
 
 
 @dataclass(frozen=True)
 class Access:
-    """What an operation on a relation took.
+    """The time and size of an operation on a relation.
 
     Parameters
     ----------
@@ -43,11 +43,11 @@ class Access:
     time_s
         Time of the scan, or the mean time of a fetch.
     read_bytes
-        Read from the device for it; on average, of a fetch.
+        Bytes read from the device; for a fetch, the mean.
     wanted_bytes
-        Bytes of the values that were requested.
+        Bytes of the requested values.
     ci95_s
-        Where the mean of a fetch lies with a confidence of 95 %; ``None`` for a scan, which has no chance in it.
+        95 % confidence interval of the mean of a fetch; ``None`` for a scan, which has no randomness.
     """
 
     layout: str
@@ -59,7 +59,7 @@ class Access:
 
     @property
     def effective_mb_s(self) -> float:
-        """Wanted bytes by time, MB/s (of 10^6 bytes)."""
+        """Requested bytes divided by time, MB/s (10^6 bytes)."""
         return self.wanted_bytes / self.time_s / 1e6
 
 
@@ -69,13 +69,13 @@ class RelationTimes(Shown):
     Parameters
     ----------
     schema
-        The relation that was read.
+        The relation.
     device
-        The device that it is on.
+        The device.
     layouts
-        How it was laid out, by name.
+        The layouts by name.
     accesses
-        What each operation took.
+        The operations with their times.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class RelationTimes(Shown):
 
     @property
     def subject(self) -> str:
-        """What was read from what."""
+        """Summary of relation and device."""
         relation = self.schema
         sizes = ", ".join(map(str, relation.attributes))
         return (
@@ -102,15 +102,15 @@ class RelationTimes(Shown):
         )
 
     def tables(self) -> list[Table]:
-        """Return everything as tables: what each layout takes up, scans, fetches."""
+        """Return tables of the sizes of the layouts, the scans and the fetches."""
         return [
-            self._room(),
+            self._sizes(),
             *([self._scans()] if self._of("scan") else []),
             *([self._fetches()] if self._of("fetch") else []),
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain dictionaries, lists, numbers and texts."""
+        """Return the times as plain dictionaries, lists, numbers and texts."""
         layouts = [
             {"name": name, "title": each.TITLE, "blocks": each.blocks, "bytes": each.blocks * self.device.block_bytes}
             for name, each in self.layouts.items()
@@ -129,7 +129,7 @@ class RelationTimes(Shown):
         return rows
 
     def plot(self) -> "altair.TopLevelMixin":
-        """Draw scans as Figure 6 of Schlosser and Ganger 2004 does, and the fetches beside them."""
+        """Draw scans as in Figure 6 of Schlosser and Ganger 2004, and fetches."""
         from sledsim.studies.relations.chart import relation_bars
 
         return relation_bars(self)
@@ -140,7 +140,7 @@ class RelationTimes(Shown):
     def _of(self, operation: str) -> list[Access]:
         return [each for each in self.accesses if each.operation.startswith(operation)]
 
-    def _room(self) -> Table:
+    def _sizes(self) -> Table:
         rows = [
             [name, number(each.blocks * self.device.block_bytes / 1e6), each.TITLE]
             for name, each in self.layouts.items()
@@ -173,17 +173,17 @@ class RelationTimes(Shown):
 
 
 def scan_relation(layout: Layout, attribute: int | None = None) -> Access:
-    """Scan a relation: read what holds the values wanted, each run of blocks in one request, or several in a batch.
+    """Scan a relation: read the blocks with the requested values, with one request per run of blocks, or in batches.
 
-    Runs are cut where they have more blocks than a request may have. A simple device, whose time does not depend on the
-    size of a request, reads page after page.
+    Runs longer than the maximum of a request are split. A simple device, whose time does not depend on the size of a
+    request, reads page by page.
 
     Parameters
     ----------
     layout
-        How the relation lies on its device.
+        The layout of the relation on its device.
     attribute
-        Index of the one attribute that is wanted; all of them if not given.
+        Index of the requested attribute; all of them by default.
     """
     relation = layout.relation
     runs = layout.scan(attribute)
@@ -201,16 +201,16 @@ def scan_relation(layout: Layout, attribute: int | None = None) -> Access:
 
 
 def fetch_times_s(layout: Layout, count: int = FETCHES, seed: int = 1) -> list[float]:
-    """Fetch random rows, one at a time: all that holds a row is requested at once.
+    """Fetch random rows one at a time, with all blocks of a row in one batch.
 
     Parameters
     ----------
     layout
-        How the relation lies on its device.
+        The layout of the relation on its device.
     count
-        Rows.
+        Number of rows.
     seed
-        Of the choice of rows.
+        Seed of the random choice of rows.
 
     Returns
     -------
@@ -228,21 +228,21 @@ def fetch_times_s(layout: Layout, count: int = FETCHES, seed: int = 1) -> list[f
 
 
 def fetch_rows(layout: Layout, count: int = FETCHES, seed: int = 1) -> Access:
-    """Fetch random rows and return their mean; see :func:`fetch_times_s`.
+    """Fetch random rows and return the mean time; see :func:`fetch_times_s`.
 
     Parameters
     ----------
     layout
-        How the relation lies on its device.
+        The layout of the relation on its device.
     count
-        Rows, at least 2.
+        Number of rows, at least 2.
     seed
-        Of the choice of rows.
+        Seed of the random choice of rows.
     """
     if count < 2:
-        says = f": {count} is too few; the mean needs at least 2 rows to have a confidence interval"
+        message = f": {count} is too few; the mean needs at least 2 rows to have a confidence interval"
         raise make_error(
-            SledsimError, "out-of-range", says, path="fetches", value=count, allowed={"least": 2, "whole": True}
+            SledsimError, "out-of-range", message, path="fetches", value=count, allowed={"least": 2, "whole": True}
         )
     around = batched_interval(fetch_times_s(layout, count, seed))
     blocks = int(layout.rows(_random_rows(layout, count, seed)).blocks.sum())
@@ -265,28 +265,30 @@ def relation_times(
     seed: int = 1,
     overrides: Sets = (),
 ) -> RelationTimes:
-    """Time scans and row fetches of a relation under several layouts (Schlosser and Ganger 2004, section 6.1.1).
+    """Return times of scans and row fetches of a relation for several layouts.
+
+    See Schlosser and Ganger 2004, section 6.1.1.
 
     Parameters
     ----------
     device
-        A device, or the name of one.
+        A device or its name.
     relation
-        What is laid out; that of the paper if not given.
+        The relation; by default, that of the paper.
     layouts
-        ``row-major``, ``column-major``, and on MEMS storage ``tip-subset`` and ``equivalent``, or where its blocks lie
-        at points ``two-axes``; all that the device can have if not given.
+        ``row-major``, ``column-major``, and on MEMS storage ``tip-subset`` and ``equivalent``, or ``two-axes`` if the
+        device transfers at points; by default, all layouts that the device supports.
     fetches
-        Random rows to fetch; 0 for none.
+        Number of random rows to fetch; 0 for none.
     seed
-        Of their choice.
+        Seed of the random choice of rows.
     overrides
         Values that replace those of a device given by name.
 
     Raises
     ------
     SledsimError
-        Where the device can't have a layout, or has no room for the relation.
+        If the device does not support a layout, or is too small for the relation.
 
     Examples
     --------
@@ -300,8 +302,8 @@ def relation_times(
     relation = Relation() if relation is None else relation
     given: object = relation
     if not isinstance(given, Relation):
-        says = f": expected a Relation, not {type(given).__name__}"
-        raise make_error(SledsimError, "wrong-type", says, path="relation", value=str(given))
+        message = f": expected a Relation, not {type(given).__name__}"
+        raise make_error(SledsimError, "wrong-type", message, path="relation", value=str(given))
     fetches = require_integer(SledsimError, "fetches", fetches, most=MOST_FETCHES)
     seed = require_integer(SledsimError, "seed", seed)
     if not isinstance(layouts, list | tuple) or not all(isinstance(name, str) for name in layouts):

@@ -1,4 +1,4 @@
-"""Bars of scans and fetches under several layouts of a relation."""
+"""Bar charts of scans and fetches for several layouts of a relation."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,28 +12,28 @@ if TYPE_CHECKING:
 
 __all__ = ["relation_bars", "scan_bars"]
 
-#: Width of a bar, and of what a layout takes on the axis.
+#: Width of a bar, and of a layout on the axis.
 BAR, LAYOUT_WIDTH = 26, 110
 ALL, SINGLE = "all", "single"
 
 
 def scan_bars(accesses: "Sequence[Access]", names: Mapping[str, str]) -> Any:
-    """Draw for each layout a scan of all attributes beside one scan of each, stacked.
+    """Draw for each layout a bar for the scan of all attributes, and a stacked bar for one scan of each.
 
     This is Figure 6 of Schlosser and Ganger 2004.
 
     Parameters
     ----------
     accesses
-        What operations took; those that are no scans are passed by.
+        The operations; only scans are drawn.
     names
-        Layouts to draw, with what the axis calls them.
+        Layouts to draw, with their names on the axis.
     """
     alt = altair_library()
     rows = [_scan_row(each, names[each.layout]) for each in accesses if each.layout in names and _is_scan(each)]
     parts = list(dict.fromkeys(row["part"] for row in rows))
     layouts = list(names.values())
-    # Attributes first, so that the scan of all has a colour of its own at the end.
+    # The scan of all attributes comes last and has its own colour.
     domain = [*(part for part in parts if part != ALL), ALL]
     colours = [*COLOURS, *("#999999" for _ in domain)]
     scale = alt.Scale(domain=domain, range=[*colours[: len(domain) - 1], "#555555"])
@@ -49,12 +49,12 @@ def scan_bars(accesses: "Sequence[Access]", names: Mapping[str, str]) -> Any:
 
 
 def relation_bars(times: "RelationTimes") -> "altair.TopLevelMixin":
-    """Draw scans, and fetches of rows beside them.
+    """Draw scans and fetches of rows, side by side.
 
     Parameters
     ----------
     times
-        What they took.
+        The times.
     """
     alt = altair_library()
     fetches = [each for each in times.accesses if each.operation == "fetch"]
@@ -65,8 +65,8 @@ def relation_bars(times: "RelationTimes") -> "altair.TopLevelMixin":
         "Scans: all attributes at once on the left, each by itself on the right. Fetches: with 95 % intervals",
     ]
     scans = scan_bars(times.accesses, {name: name for name in times.layouts})
-    whole = alt.hconcat(scans, _fetch_bars(times, fetches), spacing=36) if fetches else scans
-    return apply_style(whole, "A relation under several layouts", subtitle)
+    chart = alt.hconcat(scans, _fetch_bars(times, fetches), spacing=36) if fetches else scans
+    return apply_style(chart, "A relation under several layouts", subtitle)
 
 
 def _fetch_bars(times: "RelationTimes", fetches: "list[Access]") -> Any:
@@ -91,7 +91,7 @@ def _is_scan(access: "Access") -> bool:
 
 
 def _scan_row(access: "Access", layout: str) -> dict[str, Any]:
-    """Return a part of a bar: the whole left one, or a piece of the right one."""
+    """Return the row of a scan: the left bar, or a part of the right one."""
     part = access.operation.removeprefix("scan").removeprefix(" of ") or ALL
     order = int(part[1:]) if part != ALL else 0
     return {

@@ -1,4 +1,4 @@
-"""Relations whose rows lie in equivalent blocks: those at one position of the sled under different tips."""
+"""Layout of relations in equivalent blocks, which are at one position of the sled under different tips."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ __all__ = ["EquivalentBlocks", "Segment", "Share", "best_share"]
 
 @dataclass(frozen=True)
 class Segment:
-    """Neighbouring blocks of a row of a track that hold values of one attribute.
+    """Adjacent blocks of a row of a track with values of one attribute.
 
     Parameters
     ----------
@@ -39,29 +39,29 @@ class Segment:
 
 @dataclass(frozen=True)
 class Share:
-    """How the blocks at a position of the sled are shared among attributes.
+    """The allocation of the blocks at a position of the sled to attributes.
 
     Parameters
     ----------
     records
-        Records at a position.
+        Number of records at a position.
     segments
-        Where the values of each attribute lie.
+        The blocks of each attribute.
     """
 
     records: int
     segments: tuple[Segment, ...]
 
     def passes(self, attribute: int | None = None) -> int:
-        """Count the passes over a position that read an attribute, or all of them."""
+        """Return the number of passes over a position to read an attribute, or all of them."""
         return len({each.track for each in self.segments if attribute in (None, each.attribute)})
 
 
 class EquivalentBlocks(Layout):
     """All attributes of a row at one position of the sled, under different tips.
 
-    A row is then read in one access, and an attribute in the passes of its own tips (Schlosser and Ganger 2004, section
-    6.1.1). A position passes a whole number of times, so that scans of attributes take time by passes and not by bytes.
+    A row is read in one access, and an attribute in the passes of its own tips (Schlosser and Ganger 2004, section
+    6.1.1). The time of a scan is proportional to the whole number of passes over each position, not to the bytes.
     """
 
     NAME = "equivalent"
@@ -74,12 +74,12 @@ class EquivalentBlocks(Layout):
         share = best_share(self.relation.attributes, size, sled.tracks, sled.blocks_per_row)
         if share is None:
             room = sled.tracks * sled.blocks_per_row
-            says = (
+            message = (
                 f"layout {self.NAME}: a record of attributes of {', '.join(map(str, self.relation.attributes))} bytes "
                 f"does not fit the {room} blocks of {size} bytes at a position of {sled.label}; "
                 "give smaller attributes"
             )
-            raise make_error(SledsimError, "misfit", says, path="attributes", value=self.relation.attributes)
+            raise make_error(SledsimError, "misfit", message, path="attributes", value=self.relation.attributes)
         self.share = share
         self._positions = ceil(self.relation.records / share.records)
         self._cylinders = ceil(self._positions / sled.rows)
@@ -90,13 +90,13 @@ class EquivalentBlocks(Layout):
         return self._cylinders * self._sled.tracks * self._sled.rows * self._sled.blocks_per_row
 
     def scan(self, attribute: int | None = None) -> Runs:
-        """Return the accesses of a scan: the rows of the tips that hold it, up and down in turn."""
+        """Return the accesses of a scan: the rows of its tips, alternately upward and downward."""
         if attribute is None:
             return self._read(_by_track(self.share.segments))
         return self._read([each for each in self.share.segments if each.attribute == attribute])
 
     def rows(self, records: "NDArray[np.uint64]") -> Pieces:
-        """Return the accesses that fetch single rows: of every attribute the blocks that hold its value."""
+        """Return the accesses that fetch single rows: the blocks with the value of each attribute."""
         import numpy as np
 
         sled, size = self._sled, self.device.block_bytes
@@ -130,7 +130,7 @@ class EquivalentBlocks(Layout):
         for cylinder in range(self._cylinders):
             rows = np.arange(min(sled.rows, self._positions - cylinder * sled.rows))
             for segment in segments:
-                # The sled is where the last track ended: from there it goes on the other way, if it can.
+                # A bidirectional sled continues from the end of the last track in the opposite direction.
                 if not sled.parameters["bidirectional"]:
                     upward = True
                 else:
@@ -142,7 +142,7 @@ class EquivalentBlocks(Layout):
 
     @cached_property
     def _inverted(self) -> "NDArray[np.bool_]":
-        """Return, for each cylinder and track in use, true if its rows run downwards in LBN order."""
+        """Return for each cylinder and track in use true if its rows are in descending order of LBNs."""
         import numpy as np
 
         sled = self._sled
@@ -164,26 +164,26 @@ class EquivalentBlocks(Layout):
 
 
 def best_share(attributes: Sequence[int], block_bytes: int, tracks: int, blocks_per_row: int) -> Share | None:
-    """Share the blocks at a position of the sled so that scans take the fewest passes for each record.
+    """Return the allocation of blocks at a position of the sled with the fewest passes per record.
 
-    What counts is the sum of a scan of all attributes and one of each attribute. Values lie packed; those of an
-    attribute fill tips that pass together, and what is left over of several attributes may share such tips.
+    The cost is the sum of the passes of a scan of all attributes and of one scan of each attribute. Values are packed.
+    An attribute fills whole groups of tips; the remainders of several attributes may share a group.
 
     Parameters
     ----------
     attributes
-        Bytes of each.
+        Size of each attribute, bytes.
     block_bytes
         Size of a block.
     tracks
-        Groups of tips, which pass one after the other.
+        Number of groups of tips, which pass one after the other.
     blocks_per_row
-        Blocks that a group of tips passes together.
+        Number of blocks that a group of tips accesses together.
 
     Returns
     -------
     Share or None
-        ``None`` where not even one record fits.
+        ``None`` if not even one record fits.
 
     Examples
     --------
@@ -194,7 +194,7 @@ def best_share(attributes: Sequence[int], block_bytes: int, tracks: int, blocks_
     least = float("inf")
     room = tracks * blocks_per_row
     most = room * block_bytes // sum(attributes)
-    # Only where a block of some attribute is just full can one record more cost a pass.
+    # One more record can add a pass only if it overflows a block of some attribute.
     full = {blocks * block_bytes // size for size in attributes for blocks in range(1, room + 1)}
     for records in sorted(each for each in {*full, most} if 0 < each <= most):
         counts = [ceil(records * size / block_bytes) for size in attributes]

@@ -1,4 +1,4 @@
-"""Relations laid out over the blocks of a device: by rows, by columns, or over the tips of a sled."""
+"""Layouts of relations on the blocks of a device: by rows, by columns, or by tips of a sled."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ __all__ = [
     "layouts_of",
 ]
 
-#: Most records of a relation, and bytes of an attribute or a page: more is on no device.
+#: Maximum number of records, and maximum size of an attribute or a page, bytes.
 MOST_RECORDS, MOST_BYTES = 1 << 48, 1 << 40
 
 
@@ -48,7 +48,7 @@ class Relation:
     Raises
     ------
     SledsimError
-        Where there are no records or attributes, an attribute is empty, or a page is smaller than a record.
+        If there are no records or attributes, an attribute is empty, or a page is smaller than a record.
 
     Examples
     --------
@@ -66,23 +66,23 @@ class Relation:
         given = require_several(SledsimError, "attributes", self.attributes, "bytes of each attribute, such as (8, 32)")
         for number, size in enumerate(given, 1):
             if isinstance(size, int) and size < 1:
-                says = f"attributes: attribute {number} of {size} bytes; each has at least 1"
+                message = f"attributes: attribute {number} of {size} bytes; each has at least 1"
                 allowed: dict[str, object] = {"least": 1, "whole": True}
-                raise make_error(SledsimError, "out-of-range", says, path="attributes", value=size, allowed=allowed)
+                raise make_error(SledsimError, "out-of-range", message, path="attributes", value=size, allowed=allowed)
         sizes = tuple(require_integer(SledsimError, "attributes", size, 1, MOST_BYTES) for size in given)
         object.__setattr__(self, "attributes", sizes)
         object.__setattr__(
             self, "page_bytes", require_integer(SledsimError, "page_bytes", self.page_bytes, 1, MOST_BYTES)
         )
         if not self.attributes:
-            says = "attributes: none given; a relation has at least one, such as 8,32,15,16 (bytes)"
-            raise make_error(SledsimError, "missing", says, path="attributes")
+            message = "attributes: none given; a relation has at least one, such as 8,32,15,16 (bytes)"
+            raise make_error(SledsimError, "missing", message, path="attributes")
         if self.page_bytes < self.record_bytes:
-            says = f": {self.page_bytes} is too few; a page holds whole records of {self.record_bytes} bytes"
+            message = f": {self.page_bytes} is too few; a page holds whole records of {self.record_bytes} bytes"
             raise make_error(
                 SledsimError,
                 "misfit",
-                says,
+                message,
                 path="page_bytes",
                 value=self.page_bytes,
                 allowed={"least": self.record_bytes},
@@ -90,7 +90,7 @@ class Relation:
 
     @property
     def record_bytes(self) -> int:
-        """Bytes of a record."""
+        """Size of a record."""
         return sum(self.attributes)
 
     @property
@@ -100,19 +100,19 @@ class Relation:
 
     @property
     def bytes(self) -> int:
-        """Bytes of all records."""
+        """Size of all records."""
         return self.records * self.record_bytes
 
 
 class Runs(NamedTuple):
-    """Runs of blocks, in the order in which they are read.
+    """Runs of blocks in reading order.
 
     Parameters
     ----------
     lbns, blocks
-        First block and number of blocks of each.
+        First block and number of blocks of each run.
     sizes
-        How many of them are requested together, batch after batch; each by itself if not given.
+        Number of runs in each batch; by default, runs are requested one at a time.
     """
 
     lbns: "NDArray[np.uint64]"
@@ -121,16 +121,16 @@ class Runs(NamedTuple):
 
     @property
     def total(self) -> int:
-        """Blocks of all runs."""
+        """Number of blocks of all runs."""
         return int(self.blocks.sum())
 
     def cut(self, most: int) -> "Runs":
-        """Return the same blocks in runs of at most so many.
+        """Return the same blocks in runs of at most ``most`` blocks.
 
         Parameters
         ----------
         most
-            Blocks of a run.
+            Maximum number of blocks of a run.
         """
         import numpy as np
 
@@ -142,14 +142,14 @@ class Runs(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """The blocks that hold single rows.
+    """The blocks of single rows.
 
     Parameters
     ----------
     lbns, blocks
-        First block and number of blocks of each run, row after row.
+        First block and number of blocks of each run, row by row.
     sizes
-        Runs of each row.
+        Number of runs of each row.
     """
 
     lbns: "NDArray[np.uint64]"
@@ -163,18 +163,18 @@ class Layout(ABC):
     Parameters
     ----------
     relation
-        What is laid out, from the first block on.
+        The relation, stored from the first block on.
     device
-        Where it lies.
+        The device.
 
     Raises
     ------
     SledsimError
-        Where the device can't have this layout, or is too small for the relation.
+        If the device does not support this layout, or is too small for the relation.
     """
 
     NAME: ClassVar[str]
-    #: What it is, in a few words.
+    #: A short description.
     TITLE: ClassVar[str]
 
     def __init__(self, relation: Relation, device: Device) -> None:
@@ -182,11 +182,11 @@ class Layout(ABC):
         self._arrange()
         if self.blocks > device.capacity_blocks:
             size, room = self.blocks * device.block_bytes / 1e9, device.capacity_bytes / 1e9
-            says = (
+            message = (
                 f"{relation.records:,} records of {relation.record_bytes} bytes take {size:.4g} GB in layout "
                 f"{self.NAME}, and {device.label} has {room:.4g} GB: give fewer records or a larger device"
             )
-            raise make_error(SledsimError, "misfit", says, path="records", value=relation.records)
+            raise make_error(SledsimError, "misfit", message, path="records", value=relation.records)
 
     @property
     @abstractmethod
@@ -200,7 +200,7 @@ class Layout(ABC):
         Parameters
         ----------
         attribute
-            Index of the one attribute that is wanted; all of them if not given.
+            Index of the requested attribute; all of them by default.
         """
 
     @abstractmethod
@@ -210,7 +210,7 @@ class Layout(ABC):
         Parameters
         ----------
         records
-            Their numbers, from 0.
+            Numbers of the rows, from 0.
         """
 
     @abstractmethod
@@ -218,11 +218,11 @@ class Layout(ABC):
         """Compute the placement."""
 
     def _page_blocks(self) -> int:
-        """Return the blocks of a page."""
+        """Return the number of blocks of a page, and raise if it is not whole."""
         pages, size = self.relation.page_bytes, self.device.block_bytes
         if pages % size:
-            says = f": {pages} is no number of whole blocks; those of {self.device.label} have {size} bytes"
-            raise make_error(SledsimError, "misfit", says, path="page_bytes", value=pages)
+            message = f": {pages} is not a multiple of the block size of {self.device.label}, {size} bytes"
+            raise make_error(SledsimError, "misfit", message, path="page_bytes", value=pages)
         return pages // size
 
 
@@ -242,11 +242,11 @@ class RowMajor(Layout):
         return self._pages * self._per_page
 
     def scan(self, attribute: int | None = None) -> Runs:
-        """Return the accesses of a scan: every page, whatever is wanted."""
+        """Return the accesses of a scan: every page, for any attribute."""
         return _one_run(0, self.blocks)
 
     def rows(self, records: "NDArray[np.uint64]") -> Pieces:
-        """Return the accesses that fetch single rows: a page for each."""
+        """Return the accesses that fetch single rows: one page each."""
         import numpy as np
 
         pages = records // np.uint64(self.relation.records_per_page)
@@ -273,13 +273,13 @@ class ColumnMajor(Layout):
         return self._starts[-1]
 
     def scan(self, attribute: int | None = None) -> Runs:
-        """Return the accesses of a scan: the pages of the attributes wanted."""
+        """Return the accesses of a scan: the pages of the requested attributes."""
         if attribute is None:
             return _one_run(0, self.blocks)
         return _one_run(self._starts[attribute], self._starts[attribute + 1] - self._starts[attribute])
 
     def rows(self, records: "NDArray[np.uint64]") -> Pieces:
-        """Return the accesses that fetch single rows: a page of every attribute."""
+        """Return the accesses that fetch single rows: one page of each attribute."""
         import numpy as np
 
         lbns = np.stack(
@@ -295,11 +295,11 @@ class ColumnMajor(Layout):
 
 
 class TipSubset(Layout):
-    """Attributes on tracks of their own, as many of each stripe of tracks as the attribute has bytes.
+    """Attributes on separate tracks, with a number of tracks per stripe proportional to the size of the attribute.
 
-    A track is what one group of tips, as many as can be active, passes at one place along X. A stripe has as many
-    tracks as a record has bytes, divided by the greatest common divisor of the attributes' sizes. So every tip that is
-    active reads what is wanted, and scanning an attribute takes time by its share of the bytes. The values of a row lie
+    A track is read by one group of concurrently active tips at one position along X. A stripe has as many tracks as the
+    size of a record divided by the greatest common divisor of the attribute sizes. Every active tip reads requested
+    data, so that the time of a scan of an attribute is proportional to its share of the bytes. The values of a row are
     in different cylinders of its stripe.
     """
 
@@ -322,7 +322,7 @@ class TipSubset(Layout):
         return self._stripes * sum(self._tracks) * self._track_blocks
 
     def scan(self, attribute: int | None = None) -> Runs:
-        """Return the accesses of a scan: in each stripe the tracks of the attributes wanted, whole."""
+        """Return the accesses of a scan: in each stripe, all tracks of the requested attributes."""
         import numpy as np
 
         if attribute is None:
@@ -333,7 +333,7 @@ class TipSubset(Layout):
         return Runs(tracks * np.uint64(self._track_blocks), blocks)
 
     def rows(self, records: "NDArray[np.uint64]") -> Pieces:
-        """Return the accesses that fetch single rows: of every attribute the blocks that hold its value."""
+        """Return the accesses that fetch single rows: the blocks with the value of each attribute."""
         import numpy as np
 
         size = np.uint64(self.device.block_bytes)
@@ -352,21 +352,21 @@ class TipSubset(Layout):
 
 
 def mems_storage(device: Device, layout: str) -> MemsStorage:
-    """Return the device as MEMS storage; raise if it is another device.
+    """Return the device as MEMS storage, and raise if it is another device.
 
     Parameters
     ----------
     device
-        Where a relation is to be laid out.
+        The device.
     layout
-        In which layout.
+        Name of the layout, for the error.
     """
     if not isinstance(device, MemsStorage):
-        says = (
+        message = (
             f"layout {layout}: {device.label} is {device.KIND}, and only MEMS storage has equivalent blocks, which "
             f"tips can access together; its layouts are {', '.join(layouts_of(device))}"
         )
-        raise make_error(SledsimError, "unsupported", says, path="layout", value=layout, allowed=layouts_of(device))
+        raise make_error(SledsimError, "unsupported", message, path="layout", value=layout, allowed=layouts_of(device))
     return device
 
 
@@ -377,7 +377,7 @@ def _one_run(lbn: int, blocks: int) -> Runs:
 
 
 def all_layouts() -> dict[str, type[Layout]]:
-    """Return every layout by its name."""
+    """Return all layouts by name."""
     from sledsim.studies.relations.equivalent_blocks import EquivalentBlocks
     from sledsim.studies.relations.two_axes import TwoAxes
 
@@ -385,7 +385,7 @@ def all_layouts() -> dict[str, type[Layout]]:
 
 
 def layouts_of(device: Device) -> list[str]:
-    """Return the names of the layouts that a device can have.
+    """Return the names of the layouts that a device supports.
 
     Parameters
     ----------
@@ -402,17 +402,17 @@ def layouts_of(device: Device) -> list[str]:
 
 
 def layout_named(name: str) -> type[Layout]:
-    """Return the layout of a name.
+    """Return a layout by name.
 
     Parameters
     ----------
     name
-        Such as ``row-major``.
+        The name, such as ``row-major``.
 
     Raises
     ------
     SledsimError
-        Where there is none; the nearest is suggested.
+        If the name is unknown; the error suggests the nearest one.
     """
     known = all_layouts()
     if name not in known:

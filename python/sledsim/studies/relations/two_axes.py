@@ -1,4 +1,4 @@
-"""Relations laid over the plane of a sled whose blocks lie at points: rows along X, attributes along Y."""
+"""Layout of relations on a sled with blocks at points: records along X, attributes along Y."""
 
 from math import ceil, gcd, sqrt
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ __all__ = ["TwoAxes", "has_points"]
 
 
 def has_points(device: Device) -> bool:
-    """Return true if blocks lie at points, from which the device can go on along either axis.
+    """Return true if the device has blocks at points, from which it can continue along either axis.
 
     Parameters
     ----------
@@ -28,13 +28,13 @@ def has_points(device: Device) -> bool:
 
 
 class TwoAxes(Layout):
-    """Records along X, attributes along Y, on a device that goes on from a point along either axis.
+    """Records along X, attributes along Y, on a device that can continue from a point along either axis.
 
-    So many records as fill a block with the smallest unit that divides every attribute make a group. It lies side by
-    side along X, each attribute in as many blocks as it has units. Groups stand next to each other in bands, and one
-    above the other along Y: as many bands as make lines along X about as long as lines along Y (Schlosser and Ganger
-    2004, section 7). A scan of all attributes reads line by line along X, each line in a batch, and comes by the
-    records in their order; a scan of one attribute reads its columns.
+    The unit is the greatest common divisor of the attribute sizes. A group has as many records as there are units in a
+    block. Its blocks are adjacent along X, with as many blocks for each attribute as the attribute has units. Groups
+    form bands side by side along X, and are stacked along Y; the number of bands makes lines along X about as long as
+    lines along Y (Schlosser and Ganger 2004, section 7). A scan of all attributes reads lines along X, each in a batch,
+    in the order of the records; a scan of one attribute reads its columns.
     """
 
     NAME = "two-axes"
@@ -43,18 +43,18 @@ class TwoAxes(Layout):
     def _arrange(self) -> None:
         device = self.device
         if not isinstance(device, MemsStorage) or not has_points(device):
-            says = (
+            message = (
                 f"layout {self.NAME}: {device.label} does not go on along X; a MEMS device with transfer = points "
                 f"does, and the layouts here are {', '.join(layouts_of(device))}"
             )
             raise make_error(
-                SledsimError, "unsupported", says, path="layout", value=self.NAME, allowed=layouts_of(device)
+                SledsimError, "unsupported", message, path="layout", value=self.NAME, allowed=layouts_of(device)
             )
         self._sled = device
         sizes, lines = self.relation.attributes, device.rows * device.tracks
         unit = gcd(*sizes)
         if unit > device.block_bytes:
-            # A value of one record fills blocks by itself.
+            # A unit larger than a block is reduced to a divisor of the block size.
             unit = gcd(unit, device.block_bytes)
         self._units = [size // unit for size in sizes]
         self._firsts = [sum(self._units[:i]) for i in range(len(sizes))]
@@ -75,7 +75,7 @@ class TwoAxes(Layout):
         return self._by_lines() if attribute is None else self._by_columns(attribute)
 
     def rows(self, records: "NDArray[np.uint64]") -> Pieces:
-        """Return the accesses that fetch single rows: of every attribute the blocks that hold its value."""
+        """Return the accesses that fetch single rows: the blocks with the value of each attribute."""
         import numpy as np
 
         size = self.device.block_bytes
@@ -98,14 +98,14 @@ class TwoAxes(Layout):
 
         lines = -(-self._groups // self._bands)
         columns = np.arange(self._bands * self._wide)
-        everywhere = self._lbns(np.tile(columns, lines), np.repeat(np.arange(lines), len(columns)))
-        lbns = everywhere[: self._groups * self._wide].astype(np.uint64)
+        full_lines = self._lbns(np.tile(columns, lines), np.repeat(np.arange(lines), len(columns)))
+        lbns = full_lines[: self._groups * self._wide].astype(np.uint64)
         sizes = np.full(lines, len(columns))
         sizes[-1] -= lines * len(columns) - len(lbns)
         return Runs(lbns, np.ones(len(lbns), dtype=np.uint64), sizes.astype(np.uint64))
 
     def _by_columns(self, attribute: int) -> Runs:
-        """Read the columns of an attribute, band by band, each under all groups of tips."""
+        """Read the columns of an attribute, band by band, under all groups of tips."""
         import numpy as np
 
         sled, lbns, blocks = self._sled, [], []
@@ -120,7 +120,7 @@ class TwoAxes(Layout):
         return Runs(np.array(lbns, dtype=np.uint64), np.array(blocks, dtype=np.uint64))
 
     def _lbns(self, column: "NDArray[np.int64]", line: "NDArray[np.int64]") -> "NDArray[np.int64]":
-        """Return the blocks where columns and lines meet; beyond the last row lines go on under the next tips."""
+        """Return the blocks at the intersections of columns and lines; lines continue under the next group of tips."""
         import numpy as np
 
         sled = self._sled

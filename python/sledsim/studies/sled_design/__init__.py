@@ -1,4 +1,4 @@
-"""The device that follows from the drawing of a sled: materials, bits, actuators and springs."""
+"""Devices computed from drawings of sleds: materials, bits, actuators and springs."""
 
 from sledsim._loading import attach
 

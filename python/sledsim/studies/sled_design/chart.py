@@ -1,4 +1,4 @@
-"""The picture of what moves what."""
+"""Heat map of the sensitivities of a design."""
 
 from typing import TYPE_CHECKING
 
@@ -17,12 +17,12 @@ CELL_WIDTH, CELL_HEIGHT = 62, 20
 
 
 def sensitivity_map(found: "Sensitivity") -> "altair.TopLevelMixin":
-    """Draw values of the drawing down and figures across: colour and number are what a figure moves by, in per cent.
+    """Draw a heat map of the changes of figures (columns) with values of the drawing (rows), in percent.
 
     Parameters
     ----------
     found
-        How much they move.
+        The sensitivities.
     """
     alt = altair_library()
     rows = [
@@ -39,8 +39,8 @@ def sensitivity_map(found: "Sensitivity") -> "altair.TopLevelMixin":
         tooltip=["value:N", "figure:N", alt.Tooltip("percent:Q", title="moves by (%)")],
     )
     light = alt.condition(f"abs(datum.percent) > {0.6 * most}", alt.value("white"), alt.value("black"))
-    written = cells.mark_text(fontSize=10).encode(text=alt.Text("percent:Q", format="+.2~f"), color=light)
+    labels = cells.mark_text(fontSize=10).encode(text=alt.Text("percent:Q", format="+.2~f"), color=light)
     down = len({row["value"] for row in rows})
-    chart = alt.layer(shaded, written).properties(width=CELL_WIDTH * len(found.labels), height=CELL_HEIGHT * down)
-    said = f"change of each figure, in %, when a value is {number(100 * found.step)} % larger"
-    return apply_style(chart, f"Sensitivities of {found.name}", [said])
+    chart = alt.layer(shaded, labels).properties(width=CELL_WIDTH * len(found.labels), height=CELL_HEIGHT * down)
+    subtitle = f"change of each figure, in %, when a value is {number(100 * found.step)} % larger"
+    return apply_style(chart, f"Sensitivities of {found.name}", [subtitle])

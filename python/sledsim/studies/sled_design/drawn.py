@@ -1,4 +1,4 @@
-"""A device made from a drawing: its parameters with their derivations, and figures of the die."""
+"""A device computed from a drawing: its parameters, and derived figures of the die."""
 
 import json
 from collections.abc import Mapping
@@ -24,9 +24,9 @@ __all__ = ["DRAWINGS", "Design", "design"]
 
 @dataclass(frozen=True)
 class Design(Tabled, Plain):
-    """The device that a drawing makes.
+    """A device computed from a drawing.
 
-    In a scenario a design stands for its device: ``{"system": {"device": made}}``.
+    A design can be the device of a scenario: ``{"system": {"device": made}}``.
 
     Parameters
     ----------
@@ -41,72 +41,72 @@ class Design(Tabled, Plain):
 
     @cached_property
     def relations(self) -> Relations:
-        """The quantities that follow from the drawing, unrounded, in SI units."""
+        """The derived quantities of the drawing, unrounded, in SI units."""
         return Relations(self.drawing)
 
     @property
     def base(self) -> str:
-        """The catalogue's device whose values stand where the drawing decides nothing."""
+        """The device of the catalogue that supplies the parameters not determined by the drawing."""
         return drawing_named(self.drawing.drawing)[0]
 
     def values(self) -> dict[str, Any]:
-        """Return the parameters of the device that the drawing decides, as a scenario has them."""
+        """Return the parameters of the device determined by the drawing, in the form of a scenario."""
         return device_values(self.relations)
 
     @property
     def label(self) -> str:
-        """The name in headings: the drawing, and what was changed."""
+        """The name in headings: the drawing with its changed values."""
         return self.drawing.label
 
     def device(self) -> dict[str, Any]:
-        """Return the device as a scenario takes it: by its drawing."""
+        """Return the device in the form of a scenario: by its drawing."""
         return {"drawing": self.drawing.given}
 
     def _in_scenario(self) -> dict[str, Any]:
-        """Return the device, so that a design can stand for one in a scenario."""
+        """Return the device, so that a design can be a value in a scenario."""
         return self.device()
 
     def sled(self) -> MemsStorage:
-        """Return the device, with its geometry and motion."""
+        """Return the device as :class:`MemsStorage`, with its geometry and motion."""
         return MemsStorage(self.base, **self.values())
 
     def sensitivity(self, step: float = 0.1) -> Sensitivity:
-        """Return by how much each figure moves with each value of the drawing.
+        """Return the changes of the figures with each value of the drawing.
 
         Parameters
         ----------
         step
-            By what fraction a value is raised and lowered; above 0 and below 1.
+            Relative change of a value, up and down; above 0 and below 1.
         """
         return sensitivity(self.drawing, step)
 
     def differences(self) -> dict[str, tuple[float, float]]:
-        """Return the parameters that differ from those of the catalogue's device by more than 0.1 %: ours, its."""
-        its = {key: value.value for key, value in device_entry(self.base).values.items()}
+        """Return the parameters that differ from those of the base by more than 0.1 %, as pairs (design, base)."""
+        base = {key: value.value for key, value in device_entry(self.base).values.items()}
         return {
-            key: (float(value), float(its[key]))
+            key: (float(value), float(base[key]))
             for key, value in self.values().items()
-            if key in its and abs(float(value) - float(its[key])) > SAME * abs(float(its[key]))
+            if key in base and abs(float(value) - float(base[key])) > SAME * abs(float(base[key]))
         }
 
     def tables(self) -> list[Table]:
-        """Return the parameters beside those of the catalogue's device, and the figures of the die."""
+        """Return a table of the parameters and those of the base, and one of derived figures."""
         entry = device_entry(self.base).values
         rows = []
         for key, value in self.values().items():
-            its = entry.get(key)
+            original = entry.get(key)
             differs = key in self.differences()
-            rows.append([key, _plain(value), _plain(its.value) if its else "", "differs" if differs else ""])
+            rows.append([key, _plain(value), _plain(original.value) if original else "", "differs" if differs else ""])
         parameters = Table(["parameter", "value", self.base, ""], rows, title=self.label, left=frozenset({3}))
         spare = tips_of(self.relations)[2]
-        said = [[each.label, number(each.value), each.unit] for each in self._figures().values()]
-        said += [["spare tips of each sled", number(spare), ""]]
+        figures = [[each.label, number(each.value), each.unit] for each in self._figures().values()]
+        figures += [["spare tips of each sled", number(spare), ""]]
         notes = ["Capacity and bandwidth are for whole tips, rows and tracks."]
         headers = ["derived figure", "value", "unit"]
-        return [parameters, Table(headers, said, left=frozenset({2}), notes=notes + self.questions())]
+        return [parameters, Table(headers, figures, left=frozenset({2}), notes=notes + self.questions())]
 
     def questions(self) -> list[str]:
-        """Return a note for each value, and each derived figure, that no known device has."""
+        """Return a note for each implausible value or derived figure."""
         values = {key: getattr(self.drawing, key) for key in Drawing.model_fields}
         derived = {
             "acceleration": self.relations.acceleration_m_s2 / GRAVITY_M_S2,
@@ -140,7 +140,7 @@ class Design(Tabled, Plain):
         }
 
     def to_toml(self) -> str:
-        """Return the device as a file, which every command takes."""
+        """Return the text of a device file."""
         title = self.label
         lines = [f"base = {json.dumps(self.base)}", f"title = {json.dumps(title, ensure_ascii=False)}", "", "[values]"]
         for key, value in self.values().items():
@@ -148,12 +148,12 @@ class Design(Tabled, Plain):
         return "\n".join([*lines, ""])
 
 
-#: How far a value may be off and still be that of the catalogue's device: figures are printed with four digits.
+#: Relative difference up to which a parameter equals that of the base: tables have four digits.
 SAME = 1e-3
 
 
 def design(source: Mapping[str, Any] | Path | str = "g2", *, overrides: Sets = ()) -> Design:
-    """Make a device from a drawing.
+    """Compute a device from a drawing.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def design(source: Mapping[str, Any] | Path | str = "g2", *, overrides: Sets = (
     Raises
     ------
     ScenarioError
-        Where the drawing is wrong, or no device can be made of it.
+        If the drawing is invalid, or gives no valid device.
 
     Examples
     --------

@@ -18,7 +18,7 @@ class Figure(NamedTuple):
     unit: str
 
 
-#: Plausible figures. A figure outside is questioned in a note.
+#: Plausible ranges of figures; a note questions figures outside.
 PLAUSIBLE_FIGURES: Mapping[str, Plausible] = {
     "acceleration": Plausible(0.1, 1_000, "g", "published devices: 12 to 105 g"),
     "resonance": Plausible(20, 20_000, "Hz", "published devices: 220 to 1,108 Hz"),

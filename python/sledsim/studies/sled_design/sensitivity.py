@@ -1,4 +1,4 @@
-"""Sensitivity of a design: its figures as each value of the drawing is raised and lowered."""
+"""Sensitivities of a design: changes of its figures with each value of the drawing."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -21,14 +21,14 @@ __all__ = ["Sensitivity", "sensitivity"]
 
 #: A figure that changes by less than this share of the step counts as unchanged.
 STILL = 5e-3
-#: The least step: what moves by less is rounding as much as anything.
+#: Minimum step; rounding errors dominate below it.
 LEAST_STEP = 1e-6
-#: Values that are no quantity, or that only come whole.
+#: Values that are not quantities, or are integers.
 NO_QUANTITY = ("drawing", "material", "bidirectional", "sleds", "active_tips")
 
 
 class Step(Keys):
-    """By how much values are raised and lowered."""
+    """The relative change of the values."""
 
     step: Annotated[float, Field(strict=True, ge=LEAST_STEP, lt=1)] = 0.1
     """Fraction of a value."""
@@ -36,19 +36,19 @@ class Step(Keys):
 
 @dataclass(frozen=True)
 class Sensitivity(OneTable, Shown):
-    """How much figures move.
+    """Sensitivities of figures to the values of a drawing.
 
     Parameters
     ----------
     name
-        The name in headings: the drawing, and what was changed.
+        The name in headings: the drawing with its changed values.
     step
-        By what fraction values are raised and lowered.
+        Relative change of the values, up and down.
     labels
-        The figures: label by name.
+        Labels of the figures by name.
     moves
-        For each value of the drawing what each figure moves by as it is raised by the step, in per cent: half of the
-        way between the value raised and lowered, so that a proportional figure moves by the step.
+        For each value of the drawing, the change of each figure when the value rises by the step, in percent. It is
+        half the difference between the raised and the lowered value, so that a proportional figure changes by the step.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Sensitivity(OneTable, Shown):
     moves: Mapping[str, Mapping[str, float]]
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a row for each value and each figure that it moves."""
+        """Return a row for each value and each figure that changes with it."""
         return [
             {"value": value, "figure": figure, "percent": percent}
             for value, moved in self.moves.items()
@@ -69,7 +69,7 @@ class Sensitivity(OneTable, Shown):
         return abs(percent) >= STILL * 100 * self.step
 
     def table(self) -> Table:
-        """Return a row for each value of the drawing and a column for each figure."""
+        """Return a table with a row for each value of the drawing and a column for each figure."""
         digits = max(1, 1 - math.floor(math.log10(100 * self.step)))
         rows = [
             [value, *(f"{of:+.{digits}f}" if self._moves(of) else "" for of in moved.values())]
@@ -79,32 +79,32 @@ class Sensitivity(OneTable, Shown):
         moving = {row[0] for row in rows}
         still = [value for value in self.moves if value not in moving]
         title = f"{self.name}: change of each figure, in %, when a value is {number(100 * self.step)} % larger"
-        said = f"No effect: {', '.join(still)}. They are zero, or change the error-correcting code only in steps."
-        return Table(["value", *self.labels.values()], rows, title=title, notes=[said] if still else [])
+        note = f"No effect: {', '.join(still)}. They are zero, or change the error-correcting code only in steps."
+        return Table(["value", *self.labels.values()], rows, title=title, notes=[note] if still else [])
 
     def plot(self) -> "altair.TopLevelMixin":
-        """Draw it: values down, figures across."""
+        """Draw a heat map with values in rows and figures in columns."""
         from sledsim.studies.sled_design.chart import sensitivity_map
 
         return sensitivity_map(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain dictionaries and numbers."""
+        """Return the sensitivities as plain dictionaries and numbers."""
         return {"drawing": self.name, "step": self.step, "percent": {key: dict(of) for key, of in self.moves.items()}}
 
 
 def sensitivity(drawing: Drawing, step: float) -> Sensitivity:
-    """Return how much figures move with the values of a drawing.
+    """Return the sensitivities of the figures to the values of a drawing.
 
     Parameters
     ----------
     drawing
         The drawing.
     step
-        By what fraction a value is raised and lowered.
+        Relative change of a value, up and down.
     """
     Step(step=step)
-    here = figures_of(drawing)
+    original = figures_of(drawing)
 
     def at(key: str, factor: float) -> Mapping[str, Figure]:
         return figures_of(drawing.model_copy(update={key: getattr(drawing, key) * factor}))
@@ -114,9 +114,9 @@ def sensitivity(drawing: Drawing, step: float) -> Sensitivity:
         above, below = at(key, 1 + step), at(key, 1 - step)
         moves[key] = {
             name: 50.0 * (above[name].value - below[name].value) / each.value if each.value else 0.0
-            for name, each in here.items()
+            for name, each in original.items()
         }
-    return Sensitivity(drawing.label, step, {name: each.label for name, each in here.items()}, moves)
+    return Sensitivity(drawing.label, step, {name: each.label for name, each in original.items()}, moves)
 
 
 def _quantities() -> Sequence[str]:

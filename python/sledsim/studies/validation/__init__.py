@@ -1,4 +1,4 @@
-"""Models of drives beside what was measured on the drives."""
+"""Validation of drive models with measurements."""
 
 from sledsim._loading import attach
 

@@ -1,4 +1,4 @@
-"""Measured and modelled service times of a drive: two distributions, and how far apart they are."""
+"""Chart of the distributions of measured and modelled service times, and of their distance."""
 
 from typing import TYPE_CHECKING
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 
 __all__ = ["validation_curves"]
 
-#: Quantiles of the curves.
+#: Number of quantiles of the curves.
 POINTS = 250
-#: What the axes show: longer times are few, and would press everything else into a corner; far apart are fewer still.
+#: Largest quantiles on the axes of times and of distances; rare larger values would compress the rest.
 SHOWN_SHARE, SHOWN_APART_SHARE = 0.998, 0.985
 #: Widths of the two panels.
 CURVES_WIDTH, DISTANCE_WIDTH = 400, 170
 
 
 def validation_curves(validation: "DriveValidation") -> "altair.TopLevelMixin":
-    """Draw the cumulative distributions of measured and modelled service times, and beside them how far apart they lie.
+    """Draw the cumulative distributions of measured and modelled service times, and the distance between them.
 
     Parameters
     ----------
@@ -83,8 +83,9 @@ def validation_curves(validation: "DriveValidation") -> "altair.TopLevelMixin":
     middle = alt.Chart(values([{"zero": 0}])).mark_rule(color="#888").encode(x="zero:Q")
     panel = (middle + apart).properties(width=DISTANCE_WIDTH, height=HEIGHT)
     figures = validation.agreement
-    said = (
+    subtitle = (
         f"{with_count(figures.requests, 'request')} of {validation.trace}: demerit {figures.demerit_ms:.3g} ms, mean "
         f"{figures.measured_mean_ms:.4g} ms measured, {figures.modelled_mean_ms:.4g} ms modelled"
     )
-    return apply_style(alt.hconcat(curves, panel, spacing=14), f"Service times of {label_of(validation.device)}", said)
+    chart = alt.hconcat(curves, panel, spacing=14)
+    return apply_style(chart, f"Service times of {label_of(validation.device)}", subtitle)

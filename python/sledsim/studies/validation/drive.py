@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Agreement", "DriveValidation", "demerit_ms", "validate_drive"]
 
-#: The format of traces that carry measured service times, and gaps from a completion to the next request.
+#: The format of traces with measured service times, and gaps from a completion to the next request.
 MEASURED = "disksim-validate"
 
 #: The parameter of DiskSim's files with the number of blocks of a drive.
@@ -50,9 +50,9 @@ class Agreement:
     demerit_ms
         Root mean square horizontal distance between the two cumulative distributions (Ruemmler and Wilkes 1994).
     demerit_percent
-        The same as a share of the measured mean; ``None`` where that is 0.
+        The demerit in percent of the measured mean; ``None`` if the mean is 0.
     median_absolute_error_ms
-        Median over the requests of how far the model is off, either way.
+        Median absolute error of the model over the requests.
     """
 
     requests: int
@@ -73,10 +73,10 @@ class DriveValidation(Shown):
     trace
         The trace.
     columns
-        NumPy columns, a row per request in the order of the trace: ``lbn``, ``blocks``, ``read``, ``measured_ms``,
-        ``modelled_ms``; ``outcome``, where the trace says what the real drive's buffer did, and ``flush`` otherwise.
+        NumPy columns with a row per request in the order of the trace: ``lbn``, ``blocks``, ``read``, ``measured_ms``,
+        ``modelled_ms``; ``outcome`` if the trace records hits and misses of the real drive's buffer, else ``flush``.
     left_out
-        What the drive's file says and the model does not have.
+        Parameters of the drive's file that the model does not have.
     """
 
     def __init__(
@@ -93,9 +93,9 @@ class DriveValidation(Shown):
 
     @cached_property
     def groups(self) -> dict[str, Agreement]:
-        """The agreement over all reads and writes, over either, by what the real drive's buffer did, and over flushes.
+        """The agreement over all reads and writes, reads, writes, each outcome of the drive's buffer, and flushes.
 
-        Reads, and writes, are split by outcome if they have more than one.
+        Reads and writes are split by outcome if they have more than one.
         """
         import numpy as np
 
@@ -111,7 +111,7 @@ class DriveValidation(Shown):
 
     @property
     def _accesses(self) -> "NDArray[np.bool_]":
-        """Indices of the reads and writes."""
+        """A mask that is true for reads and writes."""
         import numpy as np
 
         flush = self.columns.get("flush")
@@ -147,12 +147,12 @@ class DriveValidation(Shown):
         return self.agreement.median_absolute_error_ms
 
     def quantiles(self, points: int = 200) -> "dict[str, NDArray[np.float64]]":
-        """Return both distributions, quantile by quantile, of reads and writes.
+        """Return the quantiles of both distributions over reads and writes.
 
         Parameters
         ----------
         points
-            Number of quantiles, evenly spaced between 0 and 1 and beginning half a step from 0.
+            Number of quantiles, evenly spaced between 0 and 1, starting half a step from 0.
 
         Returns
         -------
@@ -167,7 +167,7 @@ class DriveValidation(Shown):
         return {"share": share, **columns}
 
     def table(self) -> Table:
-        """Return the agreement as a table: over all requests, and by kind."""
+        """Return a table of the agreement, over all requests and by kind."""
         rows = [
             [
                 name if name in WHOLE else f"  {name}",
@@ -184,7 +184,7 @@ class DriveValidation(Shown):
         return Table(HEADERS, rows, title=title)
 
     def notes(self) -> Table | None:
-        """Return what changes results, stands in the drive's file and is not in the model; ``None`` if nothing does."""
+        """Return a table of parameters that the model lacks and that change results; ``None`` if there are none."""
         rows = [
             [f"{each.file}:{each.line}", each.name, each.value, each.reason]
             for each in self.left_out
@@ -195,11 +195,11 @@ class DriveValidation(Shown):
         )
 
     def tables(self) -> list[Table]:
-        """Return the agreement and what is not in the model as tables."""
+        """Return the tables of the agreement and of parameters that the model lacks."""
         return [table for table in (self.table(), self.notes()) if table]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain dictionaries, with what is left out of the drive's file and changes results."""
+        """Return the figures as plain dictionaries, with parameters that the model lacks and that change results."""
         return {
             "device": self.device,
             "trace": self.trace,
@@ -208,7 +208,7 @@ class DriveValidation(Shown):
         }
 
     def relation(self) -> "duckdb.DuckDBPyRelation":
-        """Return the requests as a DuckDB relation, to be queried in SQL."""
+        """Return the requests as a DuckDB relation, for SQL queries."""
         return relation_of(self.columns, "validation")
 
     def write(self, path: str | Path) -> None:
@@ -226,7 +226,7 @@ class DriveValidation(Shown):
 
 
 SERIES = ("measured_ms", "modelled_ms")
-#: Groups that are no part of another.
+#: Groups that are not part of another group.
 WHOLE = ("all", "flushes")
 HEADERS = (
     "service times",
@@ -240,14 +240,14 @@ HEADERS = (
 
 
 def demerit_ms(measured_ms: "NDArray[np.float64]", modelled_ms: "NDArray[np.float64]") -> float:
-    """Return the demerit of a model (Ruemmler and Wilkes 1994): horizontal distance of two distributions.
+    """Return the demerit of a model (Ruemmler and Wilkes 1994).
 
-    It is the root mean square of the horizontal distance between the cumulative distributions, taken at every quantile.
+    It is the root mean square of the horizontal distance between the cumulative distributions over all quantiles.
 
     Parameters
     ----------
     measured_ms, modelled_ms
-        As many times of one as of the other, in any order.
+        Equally many times, in any order.
     """
     import numpy as np
 
@@ -266,9 +266,9 @@ def validate_drive(
 ) -> DriveValidation:
     """Replay a trace measured on a drive on its model, and compare the service times.
 
-    A trace with gaps is replayed closed, as it was measured: a request arrives the recorded gap after the completion of
-    the one before. Of a trace with arrivals and responses, such as a served device logs, a request arrives when it did,
-    and responses are compared, waiting included. Nothing is fitted to the trace.
+    A trace with gaps is replayed closed, as it was measured: each request arrives the recorded gap after the completion
+    of the previous one. A trace with arrivals and responses, such as the log of a served device, is replayed at its
+    arrival times, and response times are compared, waiting included. No parameter is fitted to the trace.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ def validate_drive(
     overrides
         Values that replace those of the drive: ``["device.buffer_caching=false"]``.
     skip_bad
-        Malformed records of the trace to pass over.
+        Number of malformed records to skip.
     sort
         True to sort the records by arrival.
     progress
@@ -296,9 +296,9 @@ def validate_drive(
     Raises
     ------
     ScenarioError
-        Where the drive is not known or its file is wrong.
+        If the drive is unknown or its file is invalid.
     TraceError
-        Where the trace cannot be read, carries no measured times or reaches beyond the drive.
+        If the trace cannot be read, has no measured times or exceeds the drive.
     """
     device, file = _device(specs)
     opened = _measured_trace(trace, skip_bad, sort=sort)
@@ -323,7 +323,7 @@ def validate_drive(
         "read": measured["read"],
         kind: measured[kind],
         "measured_ms": measured[time_ns].astype(np.float64) / 1e6,
-        # Command processing belongs to what was measured, wherever the model has it.
+        # The measured times include command processing, so that the modelled response times are compared.
         "modelled_ms": result.log["response_ns"][in_order].astype(np.float64) / 1e6,
     }
     name = opened.path.name if opened.path else opened.name
@@ -341,16 +341,16 @@ def _device(specs: str | Path | Mapping[str, Any]) -> tuple[Mapping[str, Any], D
         read = _read_disksim(name)
         return read.device, read
     if path.is_dir():
-        says = "a folder; expected a file of DiskSim's parameters, or a device file"
-        raise make_error(ScenarioError, "unreadable", says, path="drive", value=str(path), file=path)
+        message = "a folder; expected a file of DiskSim's parameters, or a device file"
+        raise make_error(ScenarioError, "unreadable", message, path="drive", value=str(path), file=path)
     if is_file_name(path):
         raise missing_file(ScenarioError, path)
-    says = f"{name}: no such file, and no device of the catalogue"
-    raise make_error(ScenarioError, "unknown-name", says, path="drive", value=name, known=devices.catalog())
+    message = f"{name}: no such file, and no device of the catalogue"
+    raise make_error(ScenarioError, "unknown-name", message, path="drive", value=name, known=devices.catalog())
 
 
 def _read_disksim(path: str) -> DiskSimImport:
-    """Read DiskSim's parameters; raise if the file is a trace."""
+    """Read a file of DiskSim's parameters, and raise a specific error if it is a trace."""
     try:
         return import_disksim(path)
     except ScenarioError:
@@ -359,22 +359,22 @@ def _read_disksim(path: str) -> DiskSimImport:
         except TraceError:
             pass
         else:
-            says = "a trace, not a drive: name the drive first, then the trace"
-            raise make_error(ScenarioError, "conflict", says, path="drive", value=str(path), file=path) from None
+            message = "a trace, not a drive: name the drive first, then the trace"
+            raise make_error(ScenarioError, "conflict", message, path="drive", value=str(path), file=path) from None
         raise
 
 
 def _denied(file: DiskSimImport, records: "Mapping[str, NDArray[np.generic]]") -> LeftOut | None:
-    """Return the number of blocks that a file gives a drive, where more were measured and its zones hold them."""
+    """Return the block count of a drive's file as a left-out parameter if the trace exceeds it but not the zones."""
     offered, reached = file.device.get("capacity_blocks"), _reached_bytes(records)
     if file.device["mechanism"] != "disk" or offered is None or reached <= offered * file.device["block_bytes"]:
         return None
-    whole = _core.Device({**file.device, "capacity_blocks": None})
-    if reached > whole.capacity_blocks * whole.block_bytes:
+    full = _core.Device({**file.device, "capacity_blocks": None})
+    if reached > full.capacity_blocks * full.block_bytes:
         return None
     where = tomllib.loads(file.device_file)["values"]["capacity_blocks"]["where"]
     source, _, line = where.removesuffix(f" {BLOCK_COUNT}").rpartition(":")
-    reason = f"the trace reaches beyond it; the zones hold {whole.capacity_blocks:,} blocks, by which DiskSim goes too"
+    reason = f"the trace exceeds it; the zones have {full.capacity_blocks:,} blocks, which DiskSim uses, too"
     return LeftOut(source, int(line), BLOCK_COUNT, str(offered), reason, changes_results=True, decides=False)
 
 
@@ -386,7 +386,7 @@ def _reached_bytes(records: "Mapping[str, NDArray[np.generic]]") -> int:
 
 
 def _measured_trace(given: TraceLike, skip_bad: int, *, sort: bool) -> Trace:
-    """Open a trace with measured times; raise if it cannot be used."""
+    """Open a trace, and raise if it has no measured times."""
     expected = "expected DiskSim's validation format, R|W Hit|Miss lbn blocks service_us next_gap_us"
     expected += ", CSV with a column such as response_us, or a latency log of fio with offsets"
     source = source_of(given, skip_bad=skip_bad, sort=sort)
@@ -394,16 +394,18 @@ def _measured_trace(given: TraceLike, skip_bad: int, *, sort: bool) -> Trace:
         trace = Trace.of_source(source)
     except TraceError as error:
         if error.kind == "unknown-format":
-            says = f"not a trace; {expected}"
+            message = f"not a trace; {expected}"
             raise make_error(
-                TraceError, "unknown-format", says, path="trace", value=source.name, file=source.path
+                TraceError, "unknown-format", message, path="trace", value=source.name, file=source.path
             ) from None
         raise
     if not trace.has_responses:
-        says = f"its format, {trace.format}, has no measured service times; {expected}"
-        raise make_error(TraceError, "unknown-format", says, path="trace", value=trace.format, file=trace.path)
+        message = f"its format, {trace.format}, has no measured service times; {expected}"
+        raise make_error(TraceError, "unknown-format", message, path="trace", value=trace.format, file=trace.path)
     if all(batch["flush"].all() for batch in trace):
-        raise make_error(TraceError, "missing", "flushes alone: no read and no write", path="trace", file=trace.path)
+        raise make_error(
+            TraceError, "missing", "the trace has only flushes, no read or write", path="trace", file=trace.path
+        )
     return trace
 
 
@@ -418,11 +420,11 @@ def _require_inside(device: Mapping[str, Any], records: "Mapping[str, NDArray[np
     if len(beyond):
         first = int(beyond[0])
         lbn = int(records["offset_bytes"][first]) // made.block_bytes
-        says = (
+        message = (
             f"record {first + 1}, lbn {lbn:,}, reaches beyond {label_of(device['name'])}, which has "
             f"{blocks:,} blocks of {made.block_bytes} bytes: is it another drive's trace?"
         )
-        raise make_error(TraceError, "misfit", says, path="trace", value=lbn, file=file)
+        raise make_error(TraceError, "misfit", message, path="trace", value=lbn, file=file)
 
 
 def _columns(trace: Trace) -> "dict[str, NDArray[np.generic]]":
