@@ -99,10 +99,10 @@ FORGETS = """\
     ("given", "rule", "says"),
     [
         ({}, "", ""),
-        ({"asked": "self.there += 1000"}, "positioning changes nothing", "no positioning times are asked for"),
-        ({"served": "self.shared[0] += 1"}, "repeats its decisions", "beside it"),
+        ({"asked": "self.there += 1000"}, "positioning changes nothing", "without calls of positioning"),
+        ({"served": "self.shared[0] += 1"}, "repeats its decisions", "with a concurrent instance"),
         ({"served": "return -1"}, "serves each request once: in the order of arrival", "returned -1"),
-        ({"blocks": "8"}, "serves each request once: in the order of arrival", "it has 8 blocks"),
+        ({"blocks": "8"}, "serves each request once: in the order of arrival", "the device has 8 blocks"),
     ],
 )
 def test_plugin_check_runs_the_contract(folder: Path, given: dict[str, str], rule: str, says: str) -> None:

@@ -48,7 +48,7 @@ BROKEN = {
     "shares": (
         "Mine.calls += 1\n        return Mine.calls % len(pending)",
         "repeats its decisions",
-        r"request \d+ was served at place \d+, and",
+        r"completion \d+ is of request \d+, but",
     ),
     "raises": (
         "assert not (pending.lbn > 3_000_000).any()\n        return 0",
@@ -97,7 +97,7 @@ HIDDEN = {
                 return randrange(10_000_000)
         """,
         "repeats its decisions",
-        r"request \d+ was served by [\d.]+ s, and",
+        r"request \d+ completed at [\d.]+ s, but",
     ),
     "a choice that is remembered": (
         """\
@@ -118,7 +118,7 @@ HIDDEN = {
                 pass
         """,
         "choosing changes nothing",
-        r"asked twice what is to leave, it can't go on at [\d.e-]+ s, with request \d+",
+        r"with two calls for each choice, the run fails at [\d.e-]+ s, with request \d+",
     ),
 }
 
@@ -164,6 +164,6 @@ def test_functions_need_a_role_option(folder: Path, sledsim_cli: Callable[..., O
     for given in ('{ library = "libmine.so", symbol = "pick" }', "mine:pick"):
         result = sledsim_cli("plugin-check", given)
         assert result.status == 2
-        assert "say so with --role (known: scheduler, replacement, mirror, spin-down, device)" in " ".join(
+        assert "give it as --role (known: scheduler, replacement, mirror, spin-down, device)" in " ".join(
             result.err.split()
         )

@@ -443,7 +443,7 @@ faults = [{ member = 0, fails_at_s = 0.0 }, { member = 1, fails_at_s = 0.0 }]"""
         ({"socket": "s", "tcp": "127.0.0.1:1"}, "tcp", "give a socket or a TCP address"),
         ({"tcp": "nowhere"}, "tcp", "or an address and a port"),
         ({"tcp": "0.0.0.0:0"}, "tcp", "accepts connections from other machines: allow them with remote = true"),
-        ({"remote": True}, "remote", "it is for a TCP address"),
+        ({"remote": True}, "remote", "it needs a TCP address"),
         ({"drop": True, "socket": "s"}, "drop", "give an image"),
         ({"socket": "no/such/folder/s"}, "socket", "No such file"),
         ({"socket": "s", "log": "no/such/folder/log.csv"}, "log", "No such file"),

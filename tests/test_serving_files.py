@@ -48,7 +48,7 @@ def test_files_of_other_formats_are_not_overwritten(
     folder: Path, options: dict[str, object], path: str, other: str
 ) -> None:
     (folder / "link").symlink_to("s.toml")
-    with pytest.raises(sledsim.SledsimError, match=f"is what {other} names, too: name another file") as caught:
+    with pytest.raises(sledsim.SledsimError, match=f"is also used by {other}: name another file") as caught:
         sledsim.runs.serve(folder / "s.toml", **options)  # type: ignore[arg-type]  # several types in one list
     assert (caught.value.path, caught.value.value) == (path, options[path])
     assert (folder / "s.toml").read_text() == SCENARIO
@@ -58,10 +58,10 @@ def test_files_of_other_formats_are_not_overwritten(
 
 def test_the_command_does_not_overwrite_scenarios(sledsim_cli: Callable[..., Outcome], folder: Path) -> None:
     found = sledsim_cli("serve", "s.toml", "--log", "s.toml")
-    says = "error: --log: s.toml is what SYSTEM names, too: name another file\n"
+    says = "error: --log: s.toml is also used by SYSTEM: name another file\n"
     assert (found.status, found.err) == (2, says)
     found = sledsim_cli("serve", "g2", "--image", "a", "--log", "a")
-    assert (found.status, found.err) == (2, "error: --log: a is what --image names, too: name another file\n")
+    assert (found.status, found.err) == (2, "error: --log: a is also used by --image: name another file\n")
     found = sledsim_cli("serve", "g2", "--log", "x.toml")
     assert (found.status, found.err) == (2, "error: --log: x.toml: the log is CSV: name a file that ends in .csv\n")
     assert (folder / "s.toml").read_text() == SCENARIO

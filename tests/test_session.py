@@ -81,7 +81,7 @@ def test_batched_submission_equals_single_submission(system: dict[str, Any], mon
     lbns, read = random.integers(0, 6_000_000, 700), random.random(700) < 0.5
     found = []
     for at_once in (1000, 64, 7, 1):
-        monkeypatch.setattr("sledsim.runs.session.AT_ONCE", at_once)
+        monkeypatch.setattr("sledsim.runs.session.BATCH", at_once)
         session = sledsim.Session(system, log=True)
         columns = session.serve(lbns, 8, read=read, at_ns=at_ns)
         found.append(({name: column.tolist() for name, column in columns.items()}, session.now_ns, session.result()))

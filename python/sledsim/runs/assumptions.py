@@ -23,9 +23,9 @@ def replay_assumptions(summary: Mapping[str, Any], *others: Mapping[str, Any], w
     summary
         The summary of a run of a trace.
     *others
-        Those of the same trace on other devices.
+        Summaries of runs of the same trace on other devices.
     with_scale
-        True to state the scale of times.
+        True to include the time scale.
     """
     workload = summary["scenario"]["workload"]
     replay = summary["replay"]

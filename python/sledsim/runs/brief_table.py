@@ -1,4 +1,4 @@
-"""A run in a few lines: what it was, what came out, and whether it was long enough."""
+"""The brief table of a run: main figures, and the precision of the mean."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,15 +12,15 @@ from sledsim.show.tables import Table, number
 
 __all__ = ["brief_table", "headline"]
 
-#: A mean that is known to this share of itself, at 95 %, is known well enough for a table of four digits to be read.
+#: A run is long enough if the half-width of the 95 % interval is at most this share of the mean response time.
 LONG_ENOUGH = 0.05
-#: Number of phases in the table, the longest first; the full tables have all.
+#: Maximum number of phases in the table, by decreasing mean; the full tables have all.
 MOST_PHASES = 3
 COLUMNS = ("mean_ms", "p50_ms", "p99_ms", "max_ms")
 
 
 def headline(summary: Mapping[str, Any]) -> str:
-    """Return two lines: what was run, and the main figures; a third above them if the run was interrupted.
+    """Return two lines, subject and main figures; for an interrupted run, preceded by a line that says so.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def headline(summary: Mapping[str, Any]) -> str:
 
 
 def brief_table(summary: Mapping[str, Any]) -> Table:
-    """Return what people look for first, with the headline above and what a reader has to know below.
+    """Return a table of the main figures, with the headline as title, and notes.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def _half_width(stats: Mapping[str, Any]) -> float:
 
 
 def _counted_requests(summary: Mapping[str, Any]) -> str:
-    """Return the number of requests that have response times; of those completed where none has."""
+    """Return the number of requests with response times; if there are none, the number of completed requests."""
     measured, completed = summary["requests"]["measured"], summary["in_system"]["completed"]
     return (
         f"{with_count(completed, 'request')} completed"
@@ -117,7 +117,7 @@ def _counted_requests(summary: Mapping[str, Any]) -> str:
 
 
 def _length(summary: Mapping[str, Any]) -> str:
-    """Return true if a run was long enough for its mean, or that the system cannot keep up with its load."""
+    """Return a text on the precision of the mean, or on overload."""
     response, overload = summary["response"], summary["overload"]
     if overload:
         return str(overload["note"])
@@ -130,7 +130,7 @@ def _length(summary: Mapping[str, Any]) -> str:
 
 
 def _notes(summary: Mapping[str, Any]) -> list[str]:
-    """Return what a reader has to know beside the figures."""
+    """Return the notes below the table."""
     requests, run = summary["requests"], summary["run"]
     counts = (
         ("failed", "request", "failed"),

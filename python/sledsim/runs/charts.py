@@ -41,5 +41,5 @@ def result_chart(result: "Result", kind: str) -> "altair.TopLevelMixin":
         return distribution_chart(result, kind)
     if is_one_of(kind, OTHERS):
         return OTHERS[kind](result)
-    says = f"no plot {kind!r} of a result"
-    raise make_error(SledsimError, "unknown-name", says, path="kind", value=kind, known=(*DISTRIBUTIONS, *OTHERS))
+    message = f"no plot {kind!r} of a result"
+    raise make_error(SledsimError, "unknown-name", message, path="kind", value=kind, known=(*DISTRIBUTIONS, *OTHERS))

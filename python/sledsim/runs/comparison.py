@@ -29,7 +29,7 @@ class Comparison(OneTable, Shown):
     Parameters
     ----------
     results
-        The runs by name, the one to compare with first.
+        The runs by name; the first is the reference.
     """
 
     def __init__(self, results: Mapping[str, Result]) -> None:
@@ -37,11 +37,11 @@ class Comparison(OneTable, Shown):
 
     @property
     def complete(self) -> bool:
-        """True if every run came to its end."""
+        """True if every run is complete."""
         return all(result.complete for result in self.results.values())
 
     def metrics(self) -> list[dict[str, Any]]:
-        """List what is compared: label, key in the summary, values of the runs, ratios to the first run."""
+        """Return the compared metrics: label, key in the summary, values of the runs, ratios to the first run."""
         columns = [metric_rows(result.summary) for result in self.results.values()]
         rows = []
         for cells in zip(*columns, strict=True):
@@ -53,7 +53,7 @@ class Comparison(OneTable, Shown):
         return rows
 
     def table(self) -> Table:
-        """Return the comparison as a table: values, and in brackets how many times the first run's."""
+        """Return a table of the metrics, with the values of each run and the ratios to the first run."""
         names = [name if result.complete else f"{name} (incomplete)" for name, result in self.results.items()]
         rows = []
         for metric in self.metrics():
@@ -76,7 +76,7 @@ class Comparison(OneTable, Shown):
         return {"runs": runs, "metrics": self.metrics()}
 
     def _rows(self) -> list[dict[str, Any]]:
-        """Return a row for each run: its name, and every figure of its summary."""
+        """Return a row for each run with its name and summary."""
         return [
             {"name": name, **{key: value for key, value in result.summary.items() if key != "scenario"}}
             for name, result in self.results.items()
@@ -88,7 +88,7 @@ class Comparison(OneTable, Shown):
         Parameters
         ----------
         key
-            Its key in the summary, as in :meth:`metrics`.
+            The key of the metric in the summary, as in :meth:`metrics`.
         """
         from sledsim.runs.comparison_chart import comparison_bars
 
@@ -142,11 +142,10 @@ def compare(
     Parameters
     ----------
     runs
-        Results, or scenarios to run; a dictionary names them, otherwise each goes by its title, its file or
-        its device and scheduler.
-        With `devices`, a trace, as for :func:`sledsim.replay`.
+        Results, or scenarios to run. The keys of a dictionary are their names; otherwise a run is named by its title,
+        its file, or its device and scheduler. With `devices`, a trace, as for :func:`sledsim.replay`.
     devices, schedulers
-        Names or files of devices, and names of schedulers (``fcfs`` if not given): the trace is replayed on every
+        Names or files of devices, and names of schedulers (``fcfs`` by default): the trace is replayed on every
         combination.
     overrides
         Values that replace those of every scenario.
@@ -158,7 +157,7 @@ def compare(
     Returns
     -------
     Comparison or TraceComparison
-        The runs; those after one that was interrupted are left out.
+        The comparison; after an interrupted run, the remaining runs are left out.
 
     Examples
     --------
@@ -173,8 +172,8 @@ def compare(
         return compare_on_trace(runs, devices, schedulers, overrides=overrides, progress=progress, **workload)
     if schedulers is not None or workload:
         option = "schedulers" if schedulers is not None else next(iter(workload))
-        says = " needs a trace and devices: give devices, or leave it out"
-        raise make_error(SledsimError, "conflict", says, path=option)
+        message = " needs a trace and devices: give devices, or leave it out"
+        raise make_error(SledsimError, "conflict", message, path=option)
     named: Iterable[tuple[str | None, Result | ScenarioLike]]
     if isinstance(runs, Mapping):
         named = runs.items()
@@ -196,7 +195,7 @@ def compare(
 
 
 def _as_given(sets: Sets) -> Sets:
-    """Keep replacements that may be read only once for every run."""
+    """Return overrides that can be read once per run: an iterator becomes a list."""
     return sets if isinstance(sets, Mapping | str) else list(sets)
 
 
@@ -210,7 +209,7 @@ def _name(each: Result | ScenarioLike, result: Result) -> str:
 
 
 def _free_name(name: str, taken: Mapping[str, Result]) -> str:
-    """Append a number to a name that is taken."""
+    """Return a unique name, with a number appended if the name is taken."""
     free, count = name, 1
     while free in taken:
         count += 1

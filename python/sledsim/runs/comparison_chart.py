@@ -1,4 +1,4 @@
-"""Bars that compare runs."""
+"""Bar chart of a metric of several runs."""
 
 from typing import TYPE_CHECKING
 
@@ -28,8 +28,8 @@ def comparison_bars(comparison: "Comparison", key: str) -> "altair.TopLevelMixin
     metrics = {metric["key"]: metric for metric in comparison.metrics()}
     if key not in metrics:
         require_metric(key)
-        says = f"no run has {key}: there is nothing to draw (there are: {', '.join(metrics)})"
-        raise make_error(SledsimError, "unknown-name", says, path="metric", value=key, allowed=list(metrics))
+        message = f"no run has {key}: there is nothing to draw (there are: {', '.join(metrics)})"
+        raise make_error(SledsimError, "unknown-name", message, path="metric", value=key, allowed=list(metrics))
     metric = metrics[key]
     alt = altair_library()
     rows = [
@@ -39,7 +39,7 @@ def comparison_bars(comparison: "Comparison", key: str) -> "altair.TopLevelMixin
     ]
     most = max(row["value"] for row in rows)
     base = alt.Chart(values(rows)).encode(
-        # Room for the labels, which stand behind the bars.
+        # Leave space for the labels to the right of the bars.
         x=alt.X("value:Q", title=_sentence(metric["label"]), scale=alt.Scale(domain=[0, 1.18 * most], nice=True)),
         y=alt.Y("run:N", title=None, sort=None, axis=alt.Axis(labelLimit=260)),
         tooltip=[alt.Tooltip("run:N", title="run"), alt.Tooltip("value:Q", title=metric["label"], format=".5g")],

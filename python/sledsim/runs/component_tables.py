@@ -1,4 +1,4 @@
-"""The activity of each component of a system as tables."""
+"""Tables of the activity of each component of a system."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,12 +10,12 @@ __all__ = ["component_tables"]
 
 
 def component_tables(components: Sequence[Mapping[str, Any]]) -> list[Table]:
-    """Lay out the reports of components: responses by the way of requests with the use of mechanisms, and counts.
+    """Return a table of response times by request path with the utilisation of mechanisms, and a table of counts.
 
     Parameters
     ----------
     components
-        ``components`` of a summary.
+        The key ``components`` of a summary.
     """
     depths = {component["path"]: _depth(component, components) for component in components}
     responses, counts = [], []
@@ -41,7 +41,7 @@ def component_tables(components: Sequence[Mapping[str, Any]]) -> list[Table]:
 
 
 def _depth(component: Mapping[str, Any], components: Sequence[Mapping[str, Any]]) -> int:
-    """Return how many components are above one."""
+    """Return the number of ancestors of a component."""
     above = [other for other in components if other["path"] == component["parent"]]
     return 1 + _depth(above[0], components) if above else 0
 
@@ -52,5 +52,5 @@ def _title(component: Mapping[str, Any]) -> str:
 
 
 def _plain(value: float) -> float | int:
-    """Return a whole number as such."""
+    """Return a number as an integer if it is whole."""
     return int(value) if value == int(value) else value

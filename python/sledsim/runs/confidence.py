@@ -1,4 +1,4 @@
-"""Where a mean, or what is made of means, lies: confidence intervals from independent values or from one sequence."""
+"""Confidence intervals of means and functions of means, from independent values or from one correlated sequence."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
 __all__ = ["Interval", "batched_interval", "jackknife_interval", "mean_interval"]
 
-#: Batches into which one long sequence is cut: enough for Student's t to be near its limit, few enough to be long.
+#: Number of batches of a long sequence: enough for Student's t to be close to its limit, and few enough to be long.
 BATCHES = 30
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean, and where it lies with a confidence, 95 % by default.
+    """A mean with its confidence interval, 95 % by default.
 
     Parameters
     ----------
     mean
         The mean.
     low, high
-        Ends of the interval; both are the mean where it is exact.
+        Ends of the interval; both equal the mean if it is exact.
     """
 
     mean: float
@@ -53,14 +53,14 @@ def mean_interval(values: Iterable[float], *, confidence: float = 0.95) -> Inter
     Parameters
     ----------
     values
-        At least two, such as the means of replications with seeds of their own.
+        At least two values, such as the means of replications with different seeds.
     confidence
-        The share of such intervals that hold what the mean tends to, above 0 and below 1.
+        The confidence level, above 0 and below 1.
 
     Raises
     ------
     SledsimError
-        Where there are fewer than two, or the confidence is none.
+        If there are fewer than two values, or the confidence level is out of range.
 
     Examples
     --------
@@ -84,17 +84,17 @@ def mean_interval(values: Iterable[float], *, confidence: float = 0.95) -> Inter
 def batched_interval(
     values: "Sequence[float] | NDArray[np.float64]", figure: Callable[..., float] | None = None
 ) -> Interval:
-    """Return the mean of one sequence, whose neighbours may resemble each other, with its 95 % confidence interval.
+    """Return the mean of one correlated sequence with its 95 % confidence interval, by the method of batch means.
 
-    The interval is that of the means of 30 batches, as long as each other or by one; of the values themselves where
-    there are fewer than 60. The mean is that of all values.
+    There are 30 batches, whose lengths differ by at most one; a sequence of fewer than 60 values has a batch per value.
+    The mean is that of all values.
 
     Parameters
     ----------
     values
-        In order; at least two.
+        At least two values, in order.
     figure
-        Another figure of the sequence and of each batch in place of the mean, such as its deviation.
+        A statistic of the sequence and of each batch to use instead of the mean, such as the standard deviation.
 
     Raises
     ------
@@ -110,22 +110,23 @@ def batched_interval(
 
 
 def jackknife_interval(estimate: Callable[..., float], *columns: Sequence[float]) -> Interval:
-    """Return the estimate from means of paired values, with its 95 % confidence interval by the jackknife.
+    """Return a function of the means of paired values, with its 95 % confidence interval by the jackknife.
 
-    For a ratio of means, such as what one system takes of another's time: Student's t on pseudo-values, each of which
-    comes from leaving one replication out (A. M. Law, *Simulation Modeling and Analysis*, section 9.5.2).
+    Use it for a ratio of means, such as the relative times of two systems. The interval is Student's t on
+    pseudo-values, each of which leaves one replication out (A. M. Law, *Simulation Modeling and Analysis*, section
+    9.5.2).
 
     Parameters
     ----------
     estimate
-        Makes the figure from one mean for each column.
+        A function of one mean for each column.
     *columns
-        A value for every replication; those at the same place are of the same one. At least two.
+        Columns with a value for each replication, in the same order; at least two replications.
 
     Raises
     ------
     SledsimError
-        Where columns are not of the same number, or shorter than two.
+        If the columns differ in length, or have fewer than two values.
 
     Examples
     --------
@@ -135,23 +136,23 @@ def jackknife_interval(estimate: Callable[..., float], *columns: Sequence[float]
     """
     counts = {len(require_several(SledsimError, "values", column, "a sequence of numbers")) for column in columns}
     if len(counts) != 1:
-        says = f"values can't be paired: there are {' and '.join(map(str, sorted(counts)))}"
-        raise make_error(SledsimError, "misfit", says, path="values", value=sorted(counts))
+        message = f"values can't be paired: there are {' and '.join(map(str, sorted(counts)))}"
+        raise make_error(SledsimError, "misfit", message, path="values", value=sorted(counts))
     count = _require_two(columns[0])
     sums = [sum(column) for column in columns]
-    whole = estimate(*(total / count for total in sums))
+    full = estimate(*(total / count for total in sums))
     left_out = [
         estimate(*((total - column[i]) / (count - 1) for total, column in zip(sums, columns, strict=True)))
         for i in range(count)
     ]
-    around = mean_interval(count * whole - (count - 1) * each for each in left_out)
-    return Interval(whole, whole + around.low - around.mean, whole + around.high - around.mean)
+    around = mean_interval(count * full - (count - 1) * each for each in left_out)
+    return Interval(full, full + around.low - around.mean, full + around.high - around.mean)
 
 
 def _require_two(values: Sequence[Any]) -> int:
-    """Return how many values there are, at least two."""
+    """Return the number of values, and raise if there are fewer than two."""
     count = len(values)
     if count < 2:
-        says = f"a confidence interval takes at least 2 values; there are {count}"
-        raise make_error(SledsimError, "out-of-range", says, path="values", value=count, allowed={"least": 2})
+        message = f"a confidence interval needs at least 2 values; there are {count}"
+        raise make_error(SledsimError, "out-of-range", message, path="values", value=count, allowed={"least": 2})
     return count

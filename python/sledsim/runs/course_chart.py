@@ -1,4 +1,4 @@
-"""A run along time: response times, queue and power, one below the other, above the distribution of response times."""
+"""Chart of a run over time: response times, queue and power, above the distribution of response times."""
 
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -23,28 +23,28 @@ if TYPE_CHECKING:
 __all__ = ["course_chart"]
 
 WIDTH = 760
-#: Requests that are drawn one by one; of more, what is drawn is taken over slots of time.
+#: Up to this number of requests, each is a point; above it, lines show statistics over time slots.
 MOST_REQUESTS = 3000
-#: Most slots of time, of which each has a row: enough to look closer, few enough for a page of some hundred kilobytes.
+#: Maximum number of time slots: enough for zooming, and few enough for a page of some hundred kilobytes.
 MOST_SLOTS = 1200
-#: As many requests in a slot, where these are fewer.
+#: Minimum mean number of requests per slot.
 PER_SLOT = 10
 PERCENTILE = 99
-#: What lines show of the requests of a slot, and their colours.
+#: Statistics of the requests of a slot, with the colours of their lines.
 MEAN, TAIL, MOST = "mean", f"p{PERCENTILE}", "max"
 LINES = {MEAN: COLOURS[0], TAIL: COLOURS[1], MOST: "#bbbbbb"}
 
 
 def course_chart(result: "Result") -> "altair.TopLevelMixin":
-    """Draw response times, queue and power along time, above the distribution of response times.
+    """Draw response times, queue and power over time, above the distribution of response times.
 
     Parameters
     ----------
     result
-        The run, with a log; and with a timeline, where there is to be the power.
+        A run with a log; the power is drawn if it has a timeline, too.
     """
     alt = altair_library()
-    # Flushes move nothing: how long they take is no point among the others.
+    # Flushes transfer no data, so that they are left out.
     transfers = ~np.asarray(result.log["flush"], dtype=np.bool_)
     log = {name: column[transfers] for name, column in result.log.items()}
     if not len(log["end_ns"]):
@@ -53,14 +53,14 @@ def course_chart(result: "Result") -> "altair.TopLevelMixin":
     first, last = float(arrival_s.min()), float(end_s.max())
     edges = np.linspace(first, last, min(MOST_SLOTS, max(1, len(end_s) // PER_SLOT)) + 1)
     scale, unit = (1e3, "ms") if last < 1 else (1.0, "s")
-    # Dragging or scrolling any of them moves all: they have one axis.
+    # All panels share one time axis, so that zooming and panning apply to all.
     zoom = alt.selection_interval(bind="scales", encodings=["x"], name="zoom")
     axis = alt.Scale(domain=[first * scale, last * scale], nice=False)
     response_ms = np.asarray(log["response_ns"], dtype=np.float64) * 1e-6
     responses = (
         _points(alt, end_s * scale, response_ms, log["read"])
         if len(end_s) <= MOST_REQUESTS
-        else _lines(alt, _of_slots(edges, end_s, response_ms), edges, scale, "Response time (ms)")
+        else _lines(alt, _slot_statistics(edges, end_s, response_ms), edges, scale, "Response time (ms)")
     )
     queue = _lines(alt, _queue(edges, arrival_s, end_s), edges, scale, "Requests in the system")
     panels = [responses.properties(height=200), queue.properties(height=130)]
@@ -73,19 +73,19 @@ def course_chart(result: "Result") -> "altair.TopLevelMixin":
         for panel, title in zip(panels, titles, strict=True)
     ]
     with warnings.catch_warnings():
-        # That panels share one selection is what is wanted.
+        # The panels share one selection on purpose.
         warnings.filterwarnings("ignore", "Automatically deduplicated selection parameter")
         along = alt.vconcat(*placed, spacing=8).add_params(zoom)
         below = alt.vconcat(*distribution_panels(result, "response", WIDTH), spacing=8)
         chart = alt.vconcat(along, below, spacing=30).resolve_scale(color="independent")
-    return apply_style(chart, "The run along time", [label_of_run(result.summary), _note(edges, len(end_s))])
+    return apply_style(chart, "The run over time", [label_of_run(result.summary), _note(edges, len(end_s))])
 
 
 def _note(edges: "Floats", requests: int) -> str:
     width_s = float(edges[1] - edges[0])
     slot = f"{width_s:.3g} s" if width_s >= 1 else f"{width_s * 1e3:.3g} ms"
     what = "queue and power" if requests <= MOST_REQUESTS else f"{requests:,} requests, queue and power"
-    return f"{what} in slots of {slot}; in a page, drag to move, scroll to look closer, double-click to see all"
+    return f"{what} in slots of {slot}; in a page, drag to pan, scroll to zoom, double-click to reset"
 
 
 def _points(alt: Any, time: "Floats", response_ms: "Floats", read: Any) -> Any:
@@ -103,7 +103,7 @@ def _points(alt: Any, time: "Floats", response_ms: "Floats", read: Any) -> Any:
 
 
 def _lines(alt: Any, columns: "dict[str, Floats]", edges: "Floats", scale: float, title: str) -> Any:
-    """Draw lines along slots; a slot in which nothing was measured is a gap."""
+    """Draw lines over slots; slots without values are gaps."""
     middles = (edges[:-1] + edges[1:]) / 2 * scale
     rows = [
         {"time": float(f"{time:.7g}"), "line": name, "value": float(f"{value:.5g}")}
@@ -111,7 +111,7 @@ def _lines(alt: Any, columns: "dict[str, Floats]", edges: "Floats", scale: float
         for time, value in zip(middles.tolist(), column.tolist(), strict=True)
         if np.isfinite(value)
     ]
-    # The largest lie behind the others.
+    # Larger values are drawn behind smaller ones.
     names = [name for name in reversed(LINES) if name in columns]
     colour = alt.Scale(domain=names, range=[LINES[name] for name in names])
     layers = [
@@ -127,8 +127,8 @@ def _lines(alt: Any, columns: "dict[str, Floats]", edges: "Floats", scale: float
     return alt.layer(*layers)
 
 
-def _of_slots(edges: "Floats", time_s: "Floats", value: "Floats") -> "dict[str, Floats]":
-    """Return mean, percentile and maximum of the values in each slot; not a number where there is none."""
+def _slot_statistics(edges: "Floats", time_s: "Floats", value: "Floats") -> "dict[str, Floats]":
+    """Return mean, percentile and maximum of the values in each slot; NaN for slots without values."""
     order = np.argsort(time_s, kind="stable")
     ends = np.searchsorted(time_s[order], edges[1:], side="left")
     # The last instant belongs to the last slot.
@@ -142,21 +142,21 @@ def _of_slots(edges: "Floats", time_s: "Floats", value: "Floats") -> "dict[str, 
 
 
 def _queue(edges: "Floats", arrival_s: "Floats", end_s: "Floats") -> "dict[str, Floats]":
-    """Return how many requests there are: on average over each slot, and at most in it."""
+    """Return the mean and the maximum number of requests in the system in each slot."""
     waited = _time_after(edges, arrival_s) - _time_after(edges, end_s)
     times = np.concatenate([arrival_s, end_s])
     steps = np.concatenate([np.ones(len(arrival_s)), -np.ones(len(end_s))])
-    # Who goes at an instant goes before who comes.
+    # At equal times, completions precede arrivals.
     order = np.lexsort((steps, times))
-    there = np.cumsum(steps[order])
+    counts = np.cumsum(steps[order])
     starts = np.searchsorted(times[order], edges[:-1], side="right")
-    before = np.append(0.0, there)[starts]
-    most = [max(first, *part, 0.0) for first, part in zip(before, np.split(there, starts[1:]), strict=True)]
+    before = np.append(0.0, counts)[starts]
+    most = [max(first, *part, 0.0) for first, part in zip(before, np.split(counts, starts[1:]), strict=True)]
     return {MEAN: np.diff(waited) / np.diff(edges), MOST: np.array(most)}
 
 
 def _time_after(edges: "Floats", times_s: "Floats") -> "Floats":
-    """Return for each edge the time that has passed since each of the times before it, added up."""
+    """Return for each edge the sum of the times passed since all earlier times."""
     ordered = np.sort(times_s)
     count = np.searchsorted(ordered, edges, side="right")
     passed: Floats = edges * count - np.append(0.0, np.cumsum(ordered))[count]
@@ -164,7 +164,7 @@ def _time_after(edges: "Floats", times_s: "Floats") -> "Floats":
 
 
 def _power_w(result: "Result", edges: "Floats") -> "Floats | None":
-    """Return the mean power of all mechanisms over each slot, where it was kept."""
+    """Return the mean power of all mechanisms in each slot; ``None`` without a timeline."""
     try:
         timeline = result.timeline
     except RunError:

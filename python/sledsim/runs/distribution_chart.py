@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 __all__ = ["OP_COLOURS", "distribution_chart", "distribution_panels", "share_up_to"]
 
-#: Bins of a chart.
+#: Number of bins.
 BINS = 60
-#: A time axis is logarithmic where times spread over at least this factor.
+#: The time axis is logarithmic if the largest time is at least this multiple of the smallest.
 LOG_SPREAD = 10.0
-# Where a logarithmic axis has lines and labels.
+# Ticks of a logarithmic axis within each decade.
 TICKS = (1.0, 2.0, 3.0, 5.0)
 OPS = ("reads", "writes")
 OP_COLOURS = dict(zip(OPS, COLOURS, strict=False))
@@ -28,7 +28,7 @@ OP_COLOURS = dict(zip(OPS, COLOURS, strict=False))
 def share_up_to(
     times_ms: "NDArray[np.float64]", edges_ms: "NDArray[np.float64]", counts: "NDArray[np.uint64]"
 ) -> "NDArray[np.float64]":
-    """Return the share of requests that take no longer than given times, evenly spread within each bin.
+    """Return the cumulative share of requests at given times, with requests evenly distributed within each bin.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def share_up_to(
 
 
 def distribution_chart(result: "Result", quantity: str) -> "altair.TopLevelMixin":
-    """Draw how often each time occurs, and the share of requests that take no longer.
+    """Draw the histogram and the cumulative distribution of times.
 
     Parameters
     ----------
@@ -65,14 +65,14 @@ def distribution_chart(result: "Result", quantity: str) -> "altair.TopLevelMixin
 
 
 def distribution_panels(result: "Result", quantity: str, width: int) -> list[Any]:
-    """Return how often each time occurs, and the share of requests that take no longer, as two charts.
+    """Return two charts: the histogram and the cumulative distribution of times.
 
     Parameters
     ----------
     result, quantity
         As for :func:`distribution_chart`.
     width
-        Of the charts, in pixels.
+        Width of the charts, pixels.
     """
     alt = altair_library()
     present = [op for op in OPS if result[op] is not None]
@@ -106,7 +106,7 @@ def distribution_panels(result: "Result", quantity: str, width: int) -> list[Any
 
 
 def _rows(result: "Result", quantity: str, present: list[str]) -> list[dict[str, Any]]:
-    """List the bins of reads and writes, on the same edges."""
+    """Return the bins of reads and writes, with common edges."""
     histograms = {op: result.histogram(quantity, op) for op in present}
     if not histograms:
         return []
@@ -139,7 +139,7 @@ def _is_logarithmic(low: float, high: float) -> bool:
 
 
 def _time_axis(rows: list[dict[str, Any]], title: str) -> dict[str, Any]:
-    """Describe an axis that is logarithmic where times spread over more than a decade."""
+    """Return the options of the time axis, which is logarithmic for a spread of at least ``LOG_SPREAD``."""
     alt = altair_library()
     low = min((row["low_ms"] for row in rows), default=0.0)
     high = max((row["high_ms"] for row in rows), default=1.0)

@@ -11,7 +11,7 @@ __all__ = ["device_of_run", "label_of_run", "workload_of_run"]
 
 
 def label_of_run(summary: Mapping[str, Any]) -> str:
-    """Return what a heading calls a run: its device and scheduler, and the stand-in that made its requests, if one did.
+    """Return the name of a run in headings: device, scheduler, and the stand-in workload if there is one.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def label_of_run(summary: Mapping[str, Any]) -> str:
 
 
 def device_of_run(summary: Mapping[str, Any]) -> str:
-    """Return the name of a run's device in headings, with what was changed.
+    """Return the name of a run's device in headings, with its changed values.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def device_of_run(summary: Mapping[str, Any]) -> str:
 
 
 def workload_of_run(summary: Mapping[str, Any]) -> str:
-    """Return where the requests of a run came from: a trace and what became of its addresses, a stand-in, a generator.
+    """Return the name of a run's workload: a trace, a stand-in, or a kind of arrivals.
 
     Parameters
     ----------

@@ -36,11 +36,11 @@ BOUND = re.compile(r"(?:(?P<measure>[a-z0-9.]+) *= *)?(?P<number>[0-9.eE+-]+) *(
 
 #: The longest bound, a day.
 LONGEST_MS = 86_400_000.0
-#: How often the load is doubled or halved, at most, until the limit is between two loads.
+#: Maximum number of doublings or halvings of the load until the limit is bracketed.
 MOST_DOUBLINGS = 30
-#: A wait of less than this share of the response time: a lower load would not shorten the response.
+#: Below this mean wait, as a share of the mean response time, a lower load does not shorten the response.
 NO_WAIT = 1e-3
-#: Significant digits of the settings that are tried, so that a setting in the table gives the same run again.
+#: Significant digits of the tried settings, so that a setting in the table repeats the run exactly.
 DIGITS = 5
 #: The relative difference between the limit and a load that is too high, and the smallest that the digits allow.
 PRECISION, LEAST_PRECISION = 0.01, 0.001
@@ -76,7 +76,7 @@ class Bound:
         Raises
         ------
         SledsimError
-            If the text is no bound.
+            If the text is not a bound.
         """
         found = BOUND.fullmatch(text.strip())
         try:
@@ -85,8 +85,8 @@ class Bound:
         except (ValueError, KeyError):
             ms = math.nan
         if not (measure in MEASURES and 0 < ms <= LONGEST_MS):
-            says = ": expected a response time such as p99=20ms, p99.9=50ms, mean=5ms, or 20 (p99 in ms)"
-            raise make_error(SledsimError, "wrong-type", says, path="find_limit", value=text)
+            message = ": expected a response time such as p99=20ms, p99.9=50ms, mean=5ms, or 20 (p99 in ms)"
+            raise make_error(SledsimError, "wrong-type", message, path="find_limit", value=text)
         return cls(measure, ms)
 
     def __str__(self) -> str:
@@ -124,7 +124,7 @@ class LoadLimit:
     points
         Every run of the search, by load.
     heading
-        The device with what was changed.
+        The device with its changed values.
     waits
         False if no request waited at the lowest load tried.
     error
@@ -141,7 +141,7 @@ class LoadLimit:
 
     @property
     def name(self) -> str:
-        """The device with what was changed, and the scheduler."""
+        """The device with its changed values, and the scheduler."""
         return f"{self.heading}, {self.scheduler}"
 
     @property
@@ -161,7 +161,7 @@ class LoadLimit:
 
     @property
     def limited_by(self) -> str:
-        """What ends the load: the measure that is bounded, ``overload``, or ``nothing``."""
+        """The reason for the limit: the bounded measure, ``overload``, or ``nothing``."""
         above = self.above
         if above is None:
             return "nothing" if self.points else "–"
@@ -250,7 +250,7 @@ class LoadLimits(OneTable, Shown):
         self.bound = bound
         self.limits = list(limits)
         self.precision = precision
-        # The scale of times is in the rows.
+        # The time scale is a column of the table.
         self.assumptions = replay_assumptions(*replays, with_scale=False) if replays else None
 
     @property
@@ -382,8 +382,8 @@ def find_limit(
     given = {"p99": p99_ms, "mean": mean_ms, "p99.9": p99_9_ms}
     bounds = [Bound(measure, value) for measure, value in given.items() if value is not None]
     if len(bounds) != 1:
-        says = "expected one bound: p99_ms, mean_ms or p99_9_ms"
-        raise make_error(SledsimError, "missing" if not bounds else "conflict", says, path="bound")
+        message = "expected one bound: p99_ms, mean_ms or p99_9_ms"
+        raise make_error(SledsimError, "missing" if not bounds else "conflict", message, path="bound")
     sets = set_list(overrides)
     if _is_scenario(load):
         if workload:
@@ -555,18 +555,18 @@ def _varied(resolved: Resolved) -> tuple[str, float]:
     if arrival is not None and arrival["kind"] in RATED:
         return RATE, float(arrival["rate_per_s"])
     kind = f"arrivals of kind {arrival['kind']}" if arrival is not None else f"a workload of kind {workload['kind']}"
-    says = f": the load of {kind} cannot be scaled; use arrivals of kind {', '.join(RATED)}, or a trace"
-    raise make_error(ScenarioError, "conflict", says, path="workload.arrival" if arrival is not None else "workload")
+    message = f": the load of {kind} cannot be scaled; use arrivals of kind {', '.join(RATED)}, or a trace"
+    raise make_error(ScenarioError, "conflict", message, path="workload.arrival" if arrival is not None else "workload")
 
 
 def _point(load: float, setting: float, result: Result, bound: Bound) -> LoadPoint:
     response, overload, replayed = result["response"], result["overload"], result.summary.get("replay")
     if replayed and replayed["mode"] != "open":
-        says = (
+        message = (
             f": no highest load exists in mode {replayed['mode']}: each request waits for an earlier one to complete; "
             "use a trace with arrival times, in mode open"
         )
-        raise make_error(ScenarioError, "conflict", says, path="workload.mode")
+        raise make_error(ScenarioError, "conflict", message, path="workload.mode")
     if response is None:
         raise make_error(ScenarioError, "missing", "no response time was measured: give more requests")
     rate = result["in_system"]["arrived"] / result["run"]["measured_s"] if result["run"]["measured_s"] else math.inf

@@ -1,4 +1,4 @@
-"""Response times over the load, a line per device and scheduler."""
+"""Chart of response time against load, with a line per device and scheduler."""
 
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ WIDTH = 640
 
 
 def load_lines(limits: "LoadLimits") -> "altair.TopLevelMixin":
-    """Draw the response time at each load that was tried, and the bound.
+    """Draw the response time at each tried load, and the bound.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Where the time and the energy of a run went."""
+"""Charts of the response time by phase and of the energy by state."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ def phase_chart(result: "Result") -> "altair.TopLevelMixin":
         The run.
     """
     parts = [(part.key, part.label) for part in phases_of(result.summary) if not part.depth]
-    # The scheduler's part stands between the command's and the mechanism's.
+    # The wait in the queue follows the command overhead.
     after = 1 if parts and parts[0][0] == "overhead" else 0
     parts.insert(after, ("wait", "wait"))
     rows = [{"part": label, "value": _mean(result[key])} for key, label in parts]
@@ -49,8 +49,8 @@ def energy_chart(result: "Result") -> "altair.TopLevelMixin":
     """
     energy = result["energy"]
     if energy is None:
-        says = f"there is no energy to draw: the powers of {result['device']['name']} are not known"
-        raise make_error(SledsimError, "missing", says, path="system.device.power")
+        message = f"there is no energy to draw: the powers of {result['device']['name']} are not known"
+        raise make_error(SledsimError, "missing", message, path="system.device.power")
     states = [each["state"] for each in energy["states"]]
     rows = [{"part": state_word(each["state"]), "value": each["energy_j"]} for each in energy["states"]]
     subtitle = (
@@ -63,7 +63,7 @@ def energy_chart(result: "Result") -> "altair.TopLevelMixin":
 def _bars(
     rows: list[dict[str, Any]], quantity: str, title: str, subtitle: str, colours: Sequence[str] = ()
 ) -> "altair.TopLevelMixin":
-    """Draw labelled bars, in the order of the rows, of one colour or each of its own."""
+    """Draw labelled bars in the order of the rows, with one colour or a colour for each."""
     alt = altair_library()
     for row in rows:
         row["label"] = f"{row['value']:.3g}"

@@ -1,4 +1,4 @@
-"""Which phases of a service and which states of a mechanism there are to show for a run."""
+"""The phases of a service and the states of a mechanism that are shown for a run."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -17,11 +17,11 @@ class Part(NamedTuple):
     key
         Its key in the summary.
     label
-        What people read.
+        Its label in tables and charts.
     depth
-        0, or how deep it lies within the phases above it.
+        Nesting depth within other phases.
     mechanisms
-        Those that always show it; all where empty. Others show it where it occurs, unless it is a part.
+        Mechanisms that always show it; empty for all. Other mechanisms show it if it occurs and is not nested.
     """
 
     key: str
@@ -32,14 +32,14 @@ class Part(NamedTuple):
 
 MEMS, DISK = ("mems",), ("disk",)
 
-# What a phase is called at a mechanism.
+# Labels of phases by mechanism.
 LABELS = {
     (mechanism, key): label for key, _, _, mechanisms in _core.phases() for mechanism, label in mechanisms.items()
 }
 
 
 def _phases(within: str = "", depth: int = 0) -> list[Part]:
-    """List the phases that are parts of another, each with its own parts behind it."""
+    """Return the phases within another phase, each followed by its own parts."""
     parts: list[Part] = []
     for key, label, whole, mechanisms in _core.phases():
         if whole == within:
@@ -64,7 +64,7 @@ WORDS = {part.key: part.label for part in STATES}
 
 
 def state_word(state: str) -> str:
-    """Return what people read of a state, in every table and picture.
+    """Return the label of a state in tables and charts.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def state_word(state: str) -> str:
 
 
 def mechanisms_of(summary: Mapping[str, Any]) -> list[str]:
-    """List the kinds of devices that a run had.
+    """Return the mechanisms of a run's devices.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def mechanisms_of(summary: Mapping[str, Any]) -> list[str]:
 
 
 def phases_of(summary: Mapping[str, Any]) -> list[Part]:
-    """List the phases to show for a run: those of its mechanisms, and whatever else occurred.
+    """Return the phases to show for a run: those of its mechanisms, and others that occurred.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def phases_of(summary: Mapping[str, Any]) -> list[Part]:
         The summary of the run.
     """
     mechanisms = mechanisms_of(summary)
-    # Where there are several, the general word.
+    # Several mechanisms share the general labels.
     only = mechanisms[0] if len(mechanisms) == 1 else ""
     return [
         part._replace(label=LABELS.get((only, part.key), part.label))
@@ -104,7 +104,7 @@ def phases_of(summary: Mapping[str, Any]) -> list[Part]:
 
 
 def states_of(summary: Mapping[str, Any]) -> list[Part]:
-    """List the states to show for a run: those of its mechanisms, and whatever else occurred.
+    """Return the states to show for a run: those of its mechanisms, and others that occurred.
 
     Parameters
     ----------
@@ -116,6 +116,6 @@ def states_of(summary: Mapping[str, Any]) -> list[Part]:
 
 
 def _is_shown(part: Part, mechanisms: list[str], amount: float) -> bool:
-    # Of a phase with parts only some mechanisms have more to say than the whole.
-    its_own = any(mechanism in part.mechanisms for mechanism in mechanisms)
-    return not part.mechanisms or its_own or (amount > 0 and not part.depth)
+    # Nested phases are shown only for their own mechanisms.
+    is_own = any(mechanism in part.mechanisms for mechanism in mechanisms)
+    return not part.mechanisms or is_own or (amount > 0 and not part.depth)

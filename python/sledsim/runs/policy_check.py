@@ -1,4 +1,4 @@
-"""Checks a custom or built-in policy against its contract."""
+"""Contract tests of custom and built-in policies."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PolicyCheck", "check_policy"]
 
-#: Queues of several kinds: a sled, one whose requests are served together, a platter, and several queues at once.
+#: Systems for schedulers: a sled, batches, merged requests, a disk, and two queues at once.
 QUEUES: dict[str, dict[str, Any]] = {
     "one sled": {"device": "g2"},
     "batches": {"device": "g2", "batch_max": 4},
@@ -29,7 +29,7 @@ QUEUES: dict[str, dict[str, Any]] = {
     "a disk": {"device": "atlas10k"},
     "two sleds": {"device": {"name": "g2", "sleds": 2}},
 }
-#: Caches of several kinds, much smaller than what goes through them.
+#: Caches for replacement policies, much smaller than the accessed data.
 CACHES: dict[str, dict[str, Any]] = {
     "a cache that writes back": {"kind": "ram-cache", "bytes": 128 << 10, "child": {"device": "g2"}},
     "a cache that writes through": {
@@ -46,7 +46,7 @@ CACHES: dict[str, dict[str, Any]] = {
         "disk": {"device": "atlas10k"},
     },
 }
-#: Mirrors of several kinds: of sleds, of platters, one a copy of which fails and is rebuilt, one of arrays.
+#: Mirrors for copy choices: of sleds, of disks, with a copy that fails and is rebuilt, and of arrays.
 MIRRORS: dict[str, dict[str, Any]] = {
     "three copies": {"kind": "mirror", "members": [{"count": 3, "system": {"device": "g2"}}]},
     "disks": {"kind": "mirror", "members": ["atlas10k", "atlas10k"]},
@@ -61,7 +61,7 @@ MIRRORS: dict[str, dict[str, Any]] = {
         "members": [{"count": 2, "system": {"kind": "stripe", "members": ["g2", "g2"]}}],
     },
 }
-#: Devices of several kinds that have idle modes.
+#: Drives with idle modes for spin-down policies.
 STOPPING: dict[str, dict[str, Any]] = {
     "one sled": {"device": "g2"},
     "batches": {"device": "g2", "batch_max": 4},
@@ -70,20 +70,20 @@ STOPPING: dict[str, dict[str, Any]] = {
     "two sleds": {"device": {"name": "g2", "sleds": 2}},
     "a sled that waits for others": {"device": "g2", "delayed_startup": {"requests": 3, "wait_ms": 20}},
 }
-#: Drives that ask a device little, and much.
+#: Drives for mechanisms, with few and with many calls of positioning.
 DRIVES: dict[str, dict[str, Any]] = {
     "in the order of arrival": {"scheduler": "fcfs"},
     "by positioning time": {"scheduler": "sptf"},
     "batches": {"scheduler": "sptf", "batch_max": 4},
     "merged requests": {"scheduler": "clook", "merge": {}},
 }
-#: Requests of a burst, and bursts.
+#: Number of requests of a burst, and number of bursts.
 BURST, BURSTS = 60, 8
-#: Requests kept pending where it is seen whether one is passed over for ever, and how many are served meanwhile.
+#: The starvation test keeps this number of requests pending until that number has been served.
 DEPTH, SERVED = 16, 6000
-#: One of them that is passed over so often is starved: far more often than any policy that comes back to it.
+#: A request is starved after this number of later services, far more than under any policy without starvation.
 PASSED_OVER = 2000
-#: How long requests that come alone come after one another, ns: from 1 ms to 8 s, again and again.
+#: Interarrival times of single requests, ns: from 1 ms to 8 s, repeated.
 ALONE_NS = tuple(round(1e6 * 2**power) for power in range(14)) * 6
 #: Blocks of each request.
 BLOCKS = 8
@@ -96,17 +96,17 @@ class Role:
     Parameters
     ----------
     key
-        The key of a component that names one.
+        The key of a component that gives the policy.
     base
-        What classes of it are made from.
+        The base class of policies with this role.
     systems
-        Components that ask one; the first is tried most.
+        Systems that use the policy; most tests use the first.
     waits
-        True if requests wait for it, so that one may starve.
+        True if requests wait for a decision of the policy, so that one may starve.
     apart_ns
-        How long one burst of requests comes after another, ns: some of a burst still wait then, or none any more.
+        Time between bursts, ns: shorter or longer than the service of a burst.
     alone_ns
-        How long requests that come alone, after the bursts, come after one another, ns.
+        Interarrival times of single requests after the bursts, ns.
     """
 
     key: str
@@ -117,16 +117,16 @@ class Role:
     alone_ns: tuple[int, ...] = ()
 
     def first(self, policy: Any) -> dict[str, Any]:
-        """Return the first of the systems with a policy."""
+        """Return the first system with the policy."""
         return {**next(iter(self.systems.values())), self.key: policy}
 
 
-#: By the word for them.
+#: The roles by name.
 ROLES = {
     "scheduler": Role("scheduler", Policy, QUEUES, waits=True),
     "replacement": Role("policy", Replacement, CACHES),
     "mirror": Role("read", CopyChoice, MIRRORS),
-    # Whether a device had stopped tells at what idle time it does: that lies between two of these.
+    # The state of a device at the next arrival brackets its idle time before a stop between two of these times.
     "spin-down": Role("spin_down", SpinDown, STOPPING, apart_ns=4_000_000_000, alone_ns=ALONE_NS),
     "device": Role("device", Mechanism, DRIVES),
 }
@@ -139,9 +139,9 @@ class Verdict:
     Parameters
     ----------
     rule
-        What a policy has to do.
+        The tested rule.
     fault
-        The first request, or answer, with which it did not; empty where it did.
+        The first violation; empty if the test passed.
     """
 
     rule: str
@@ -159,11 +159,11 @@ class PolicyCheck(OneTable, Plain):
     Parameters
     ----------
     role
-        What it decides: ``scheduler``, ``replacement``, ``mirror`` or ``spin-down``.
+        Its role: ``scheduler``, ``replacement``, ``mirror``, ``spin-down`` or ``device``.
     name
         The policy.
     verdicts
-        What came of each.
+        The result of each test.
     """
 
     def __init__(self, role: str, name: str, verdicts: list[Verdict]) -> None:
@@ -173,11 +173,11 @@ class PolicyCheck(OneTable, Plain):
 
     @property
     def passed(self) -> bool:
-        """True if it keeps to the contract, as far as this is tried."""
+        """True if all tests passed."""
         return all(verdict.passed for verdict in self.verdicts)
 
     def table(self) -> Table:
-        """Return the tests, and with what request one failed."""
+        """Return a table of the tests with their violations."""
         rows = [[verdict.rule, "yes" if verdict.passed else verdict.fault] for verdict in self.verdicts]
         return Table([self.name, "kept"], rows, left=frozenset({0, 1}))
 
@@ -200,20 +200,20 @@ def check_policy(policy: "str | type | Mapping[str, Any]", role: str | None = No
     Parameters
     ----------
     policy
-        A class, its name ``my_module:MyPolicy``, or a policy as a scenario has it, with parameters.
+        A class, its name ``my_module:MyPolicy``, or a policy with parameters as in a scenario.
     role
-        What it decides: ``scheduler``; ``replacement`` in a cache; ``mirror``, which copy serves a read; ``spin-down``;
-        or ``device``, a mechanism. A class, and the name of a built-in policy, tell by themselves.
+        Its role: ``scheduler``; ``replacement`` in a cache; ``mirror``, the choice of a copy for a read; ``spin-down``;
+        or ``device``, a mechanism. By default, the role of the class or of the built-in policy.
 
     Returns
     -------
     PolicyCheck
-        What came of each test, with the first request with which it failed.
+        The result of each test, with its first violation.
 
     Raises
     ------
     ScenarioError
-        Where there is no such policy or role, it can't be told which role it has, or its parameters are wrong.
+        If the policy or role does not exist, the role cannot be determined, or the parameters are invalid.
 
     Examples
     --------
@@ -228,25 +228,25 @@ def check_policy(policy: "str | type | Mapping[str, Any]", role: str | None = No
     given: Any = policy
     if isinstance(policy, type):
         given = {"python": policy}
-    # What is wrong with its name or parameters is no matter of the contract.
+    # Raises errors of its name or parameters before the tests.
     resolved = resolve({"workload": {"kind": "session"}, "system": tried.first(given)})
     found = resolved.values["system"][tried.key]
     name = given if isinstance(given, str) else policy_title(found)
     rules: list[tuple[str, Callable[[], None]]] = [
         *(
-            (f"serves each request once: {title}", partial(_serves_once, {**system, tried.key: given}, tried))
+            (f"serves each request once: {title}", partial(_check_services, {**system, tried.key: given}, tried))
             for title, system in tried.systems.items()
         ),
-        ("repeats its decisions", partial(_decides_the_same, tried.first(given), tried)),
-        ("continues unchanged from a snapshot", partial(_goes_on_from_a_snapshot, tried.first(given), tried)),
-        ("survives power cuts", partial(_survives_power_cuts, tried.first(given))),
+        ("repeats its decisions", partial(_check_repetition, tried.first(given), tried)),
+        ("continues unchanged from a snapshot", partial(_check_snapshot, tried.first(given), tried)),
+        ("survives power cuts", partial(_check_power_cuts, tried.first(given))),
     ]
     if role == "device":
-        rules.append(("positioning changes nothing", partial(_asking_changes_nothing, given, tried)))
+        rules.append(("positioning changes nothing", partial(_check_positioning, given, tried)))
     if role == "replacement" and isinstance(found, Mapping) and "python" in found:
-        rules.append(("choosing changes nothing", partial(_choosing_changes_nothing, tried, found)))
+        rules.append(("choosing changes nothing", partial(_check_choices, tried, found)))
     if tried.waits:
-        rules.append(("starves no request", partial(_starves_none, tried.first(given))))
+        rules.append(("starves no request", partial(_check_starvation, tried.first(given))))
     return PolicyCheck(role, name, [Verdict(rule, _fault(test)) for rule, test in rules])
 
 
@@ -264,13 +264,11 @@ def _role_of(policy: "str | type | Mapping[str, Any]") -> str:
         lists = {"scheduler": schedulers(), "replacement": cache_policies(), "device": mechanisms()}
         found = [word for word, listed in lists.items() if any(each["name"] == named for each in listed)]
     if len(found) != 1:
-        says: list[str | tuple[str]] = [
-            "it can't be told what ",
-            str(named or "a compiled function"),
-            " decides; say so with ",
+        message: list[str | tuple[str]] = [
+            f"the role of {named or 'a compiled function'} is unknown; give it as ",
             ("role",),
         ]
-        raise make_error(ScenarioError, "missing", says, path="role", known=list(ROLES))
+        raise make_error(ScenarioError, "missing", message, path="role", known=list(ROLES))
     return found[0]
 
 
@@ -287,28 +285,28 @@ def _fault(test: Callable[[], None]) -> str:
 def _scattered(capacity_blocks: int, count: int) -> "np.ndarray[Any, np.dtype[np.uint64]]":
     """Return positions distributed over a device, the same on each call; some occur twice."""
     if capacity_blocks <= BLOCKS:
-        raise _BrokenError(f"it has {capacity_blocks} blocks: requests of up to {BLOCKS} are tried")
+        raise _BrokenError(f"the device has {capacity_blocks} blocks; the tests need more than {BLOCKS}")
     import numpy as np
 
     numbers = np.arange(count, dtype=np.uint64) // np.uint64(5) * np.uint64(5) + np.arange(count, dtype=np.uint64) % 4
     return numbers * np.uint64(2_654_435_761) % np.uint64(capacity_blocks - BLOCKS)
 
 
-class Asking(Policy):
-    """The order of arrival, with a look at all positioning times."""
+class PositioningFcfs(Policy):
+    """FCFS that gets the positioning times of all pending requests, like every policy with ``positioning = True``."""
 
     def pick(self, now_ns: int, pending: Pending) -> int:
-        """Take the oldest."""
+        """Return the oldest request."""
         return 0
 
 
-class Twice(Replacement):
-    """Wraps a policy and calls it twice for each choice."""
+class DoubleChoice(Replacement):
+    """Wraps a policy and calls it twice for each choice of a victim."""
 
     of: dict[str, Any]
 
     def __post_init__(self) -> None:
-        """Find the other."""
+        """Load the wrapped policy."""
         found = load("replacement policy", self.of, Path.cwd())
         assert found is not None
         assert found.make is not None
@@ -323,7 +321,7 @@ class Twice(Replacement):
         return bool(self.other.admits(key))
 
     def victim(self, key: int, after: int | None) -> int:
-        """Call the other policy twice."""
+        """Call the wrapped policy twice."""
         self.other.victim(key, after)
         return int(self.other.victim(key, after))
 
@@ -345,7 +343,7 @@ def _opened(system: Mapping[str, Any]) -> Session:
 
 
 def _fill(session: Session, role: Role) -> None:
-    """Hand in bursts, and requests that come alone after them: reads and writes of several sizes."""
+    """Submit bursts, followed by single requests: reads and writes of several sizes."""
     import numpy as np
 
     bursts = np.arange(BURST * BURSTS) // BURST * role.apart_ns
@@ -366,118 +364,120 @@ def _served(session: Session) -> Iterator[int]:
     count = session.under_way
     for done in session.drain():
         if done.id in seen:
-            raise _BrokenError(f"request {done.id} came back twice")
+            raise _BrokenError(f"request {done.id} completed twice")
         if not 0 <= done.id < count:
-            raise _BrokenError(f"request {done.id} came back, which nobody handed in")
+            raise _BrokenError(f"request {done.id} completed, but was not submitted")
         seen.add(done.id)
         yield done.id
     lost = sorted(set(range(count)) - seen)
     if lost:
-        raise _BrokenError(f"request {lost[0]} never came back, and {len(lost) - 1} others")
+        raise _BrokenError(f"request {lost[0]} and {len(lost) - 1} others never completed")
 
 
-def _serves_once(system: Mapping[str, Any], role: Role) -> None:
+def _check_services(system: Mapping[str, Any], role: Role) -> None:
     session = _opened(system)
     _fill(session, role)
     list(_served(session))
 
 
-#: The number of a request that came back, and when it did, ns.
-Back = tuple[int, int]
+#: Number and completion time (ns) of a request.
+Completion = tuple[int, int]
 
 
-def _backs(found: Iterable[Any]) -> list[Back]:
+def _completions(found: Iterable[Any]) -> list[Completion]:
     return [(done.id, done.end_ns) for done in found]
 
 
-def _first_difference(found: list[Back], expected: list[Back], what: str) -> None:
-    for place, ((one, then), (other, other_ns)) in enumerate(zip(found, expected, strict=True)):
+def _require_equal(found: list[Completion], expected: list[Completion], other_run: str) -> None:
+    """Raise for the first difference between the completions of two runs."""
+    for place, ((one, end_ns), (other, other_end_ns)) in enumerate(zip(found, expected, strict=True)):
         if one != other:
-            raise _BrokenError(f"request {one} was served at place {place}, and {what} request {other}")
-        if then != other_ns:
-            raise _BrokenError(f"request {one} was served by {then / 1e9:g} s, and {what} by {other_ns / 1e9:g} s")
+            raise _BrokenError(f"completion {place} is of request {one}, but {other_run} of request {other}")
+        if end_ns != other_end_ns:
+            raise _BrokenError(
+                f"request {one} completed at {end_ns / 1e9:g} s, but {other_run} at {other_end_ns / 1e9:g} s"
+            )
 
 
-def _decides_the_same(system: Mapping[str, Any], role: Role) -> None:
-    """Two instances in turns must not share state."""
+def _check_repetition(system: Mapping[str, Any], role: Role) -> None:
+    """Raise if two instances share state, or an instance differs in another run."""
     first, second, alone = (_opened(system) for _ in range(3))
     for session in (first, second, alone):
         _fill(session, role)
-    order: dict[str, list[Back]] = {"first": [], "second": []}
+    order: dict[str, list[Completion]] = {"first": [], "second": []}
     while first.under_way or second.under_way:
         for name, session in (("first", first), ("second", second)):
-            order[name] += _backs(session.advance())
-    _first_difference(order["second"], order["first"], "beside it")
-    _first_difference(_backs(alone.drain()), order["first"], "another time")
+            order[name] += _completions(session.advance())
+    _require_equal(order["second"], order["first"], "with a concurrent instance")
+    _require_equal(_completions(alone.drain()), order["first"], "in another run")
 
 
-def _goes_on_from_a_snapshot(system: Mapping[str, Any], role: Role) -> None:
+def _check_snapshot(system: Mapping[str, Any], role: Role) -> None:
     session = _opened(system)
     _fill(session, role)
     session.advance(3 * role.apart_ns)
     snapshot = session.snapshot()
-    rest = _backs(session.drain())
-    _first_difference(_backs(snapshot.drain()), rest, "without a snapshot")
+    rest = _completions(session.drain())
+    _require_equal(_completions(snapshot.drain()), rest, "without a snapshot")
 
 
-def _survives_power_cuts(system: Mapping[str, Any]) -> None:
+def _check_power_cuts(system: Mapping[str, Any]) -> None:
     workload = {"arrival": {"kind": "poisson", "rate_per_s": 3000.0}, "read_fraction": 0.5}
     run = {"requests": 400, "power_cuts": {"random": 3}}
     scenario = {"seed": 1, "workload": workload, "system": system, "run": run}
     found = run_resolved(resolve(scenario), check=True)
     missing = found.requests.submitted - found.requests.completed - found.requests.failed
     if missing:
-        raise _BrokenError(f"{missing} requests never came back")
+        raise _BrokenError(f"{missing} requests never completed")
 
 
-def _asking_changes_nothing(device: Any, role: Role) -> None:
-    """Ask for positioning times of what is not served next, or do not."""
-    # Watching a device asks for its positioning times.
-    plain, asked = (
-        Session({"device": device, "scheduler": scheduler})
-        for scheduler in ("fcfs", {"python": f"{Asking.__module__}:{Asking.__name__}"})
-    )
-    for session in (plain, asked):
+def _check_positioning(device: Any, role: Role) -> None:
+    """Raise if calls of positioning for requests that are not served next change the result."""
+    # Without check=True, which would call positioning for both.
+    fcfs = {"python": f"{PositioningFcfs.__module__}:{PositioningFcfs.__name__}"}
+    plain, positioning = (Session({"device": device, "scheduler": scheduler}) for scheduler in ("fcfs", fcfs))
+    for session in (plain, positioning):
         _fill(session, role)
-    _first_difference(_backs(asked.drain()), _backs(plain.drain()), "where no positioning times are asked for")
+    found, expected = _completions(positioning.drain()), _completions(plain.drain())
+    _require_equal(found, expected, "without calls of positioning")
 
 
-def _choosing_changes_nothing(role: Role, policy: Mapping[str, Any]) -> None:
-    """Ask once more what is to leave: a disk cached on MEMS asks, too, where nothing leaves."""
-    twice = {"python": f"{Twice.__module__}:{Twice.__name__}", "of": dict(policy)}
-    plain, asked = (_opened(role.first(each)) for each in (policy, twice))
-    for session in (plain, asked):
+def _check_choices(role: Role, policy: Mapping[str, Any]) -> None:
+    """Raise if a second call for each choice changes the result: caches may call it without an eviction."""
+    double = {"python": f"{DoubleChoice.__module__}:{DoubleChoice.__name__}", "of": dict(policy)}
+    plain, doubled = (_opened(role.first(each)) for each in (policy, double))
+    for session in (plain, doubled):
         _fill(session, role)
-    once = _backs(plain.drain())
+    expected = _completions(plain.drain())
     try:
-        backs = _backs(asked.drain())
+        found = _completions(doubled.drain())
     except RunError as error:
         if error.at_s is None:
             raise
-        # Only what it answered the second time can be why: asked once, it has come this far.
-        says = f"asked twice what is to leave, it can't go on at {error.at_s:g} s, with request {error.request}"
-        raise _BrokenError(says) from None
-    _first_difference(backs, once, "where each choice is asked for once")
+        # The run with one call per choice did not fail, so that the second call is the cause.
+        message = f"with two calls for each choice, the run fails at {error.at_s:g} s, with request {error.request}"
+        raise _BrokenError(message) from None
+    _require_equal(found, expected, "with one call for each choice")
 
 
-def _starves_none(system: Mapping[str, Any]) -> None:
-    """As many requests as ever are pending, all over the device: each comes to its turn."""
+def _check_starvation(system: Mapping[str, Any]) -> None:
+    """Raise if a request is passed over too often while a constant number of requests is pending."""
     session = _opened(system)
-    places = _scattered(session.capacity_blocks, DEPTH + SERVED)
+    lbns = _scattered(session.capacity_blocks, DEPTH + SERVED)
     waiting: dict[int, int] = {}
     served = 0
-    for place in places[:DEPTH]:
-        waiting[session.submit(int(place), BLOCKS)] = served
-    for place in places[DEPTH:]:
-        while not (back := session.advance()):
+    for lbn in lbns[:DEPTH]:
+        waiting[session.submit(int(lbn), BLOCKS)] = served
+    for lbn in lbns[DEPTH:]:
+        while not (completions := session.advance()):
             pass
-        for done in back:
+        for done in completions:
             del waiting[done.id]
             served += 1
-        waiting[session.submit(int(place), BLOCKS)] = served
+        waiting[session.submit(int(lbn), BLOCKS)] = served
         oldest = min(waiting)
         if served - waiting[oldest] > PASSED_OVER:
             raise _BrokenError(
                 f"request {oldest} was passed over {served - waiting[oldest]:,} times, "
-                f"with never more than {DEPTH} requests pending"
+                f"with at most {DEPTH} requests pending"
             )

@@ -1,4 +1,4 @@
-"""The power cuts of a run as a table."""
+"""The table of a run's power cuts."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,12 +20,12 @@ HEADERS = [
 
 
 def power_cut_table(cuts: Sequence[Mapping[str, Any]]) -> Table:
-    """Lay out the power cuts: what was under way, what was lost, the time to recover, and the service after it.
+    """Return a table of power cuts: outstanding requests, lost blocks, recovery time, and response times.
 
     Parameters
     ----------
     cuts
-        ``power_cuts`` of a summary.
+        The key ``power_cuts`` of a summary.
     """
     rows = [
         [

@@ -13,10 +13,10 @@ from sledsim.traces.trace import Source, Trace, TraceLike, as_trace, open_trace
 
 __all__ = ["replay", "replay_scenario", "require_effect"]
 
-#: The format of traces that have gaps between requests in the place of times.
+#: The format of traces with gaps between requests instead of times.
 GAPS = "disksim-validate"
 
-#: What stands in the scenario of a replay, by its path.
+#: Arguments of :func:`replay` by path in its scenario.
 ARGUMENTS = {
     "system.device": "device",
     "system.device.name": "device",
@@ -55,7 +55,7 @@ def replay(
     scheduler
         Its scheduler; ``fcfs`` if not given.
     seek_model
-        Of MEMS storage: ``"first-order"``, ``"decomposed"`` or ``"time-optimal"``.
+        For MEMS storage: ``"first-order"``, ``"decomposed"`` or ``"time-optimal"``.
     overrides, log, timeline, progress, check
         As for :func:`sledsim.run`.
     **workload
@@ -64,7 +64,7 @@ def replay(
     Raises
     ------
     SledsimError
-        Where the trace cannot be read, reaches beyond the device, or a key is wrong.
+        If the trace cannot be read, exceeds the device, or a key is invalid.
     """
     scenario = replay_scenario(trace, device, scheduler=scheduler, seek_model=seek_model, **workload)
     with by_arguments(ARGUMENTS):
@@ -76,7 +76,7 @@ def replay(
 def replay_scenario(
     trace: TraceLike, device: str, *, scheduler: str | None = None, seek_model: str | None = None, **workload: Any
 ) -> dict[str, Any]:
-    """Return the scenario of a replay; what is ``None`` is left out, as the core knows the defaults.
+    """Return the scenario of a replay, without keys that are ``None``, which get the defaults of the core.
 
     Parameters
     ----------
@@ -95,17 +95,18 @@ def replay_scenario(
 
 
 def require_effect(resolved: Resolved) -> None:
-    """Raise for keys of a replay that nothing would come of: times of a trace without any, a number where none is kept.
+    """Raise for keys of a replay without effect: times for a trace without times, ``outstanding`` in another mode.
 
     Parameters
     ----------
     resolved
-        Its scenario.
+        The scenario of the replay.
     """
     workload = resolved.values["workload"]
-    timed = [key for key, usual in (("time_scale", 1), ("start_s", 0), ("end_s", None)) if workload[key] != usual]
-    kept = workload["outstanding"] != 1
-    if not (timed or kept) or workload["mode"] == "outstanding":
+    defaults = (("time_scale", 1), ("start_s", 0), ("end_s", None))
+    time_keys = [key for key, default in defaults if workload[key] != default]
+    has_outstanding = workload["outstanding"] != 1
+    if not (time_keys or has_outstanding) or workload["mode"] == "outstanding":
         return
     options = {key: workload[key] for key in ("skip_bad", "sort", "sector_bytes", "columns", "time_unit")}
     if resolved.table is None:
@@ -114,14 +115,14 @@ def require_effect(resolved: Resolved) -> None:
         )
     else:
         trace = Trace.of_source(Source(None, resolved.table, options, "memory"))
-    # Gaps are times, too.
+    # Gaps between requests count as times.
     has_times = trace.format == GAPS or trace.info()["has_times"]
-    if timed and not has_times:
-        says = ": has no meaning for a trace without times: leave it out"
-        raise make_error(ScenarioError, "conflict", says, path=f"workload.{timed[0]}")
-    if kept and (has_times or workload["mode"] != "auto"):
-        says = ": has no meaning where requests arrive as recorded: leave it out, or add "
-        parts: list[str | tuple[str]] = [("workload.outstanding",), says, ("workload.mode",), " outstanding"]
+    if time_keys and not has_times:
+        message = ": has no effect on a trace without times: leave it out"
+        raise make_error(ScenarioError, "conflict", message, path=f"workload.{time_keys[0]}")
+    if has_outstanding and (has_times or workload["mode"] != "auto"):
+        message = ": has no effect if requests arrive as recorded: leave it out, or add "
+        parts: list[str | tuple[str]] = [("workload.outstanding",), message, ("workload.mode",), " outstanding"]
         raise make_error(ScenarioError, "conflict", parts, path="workload.outstanding")
 
 

@@ -1,4 +1,4 @@
-"""The outcome of a run: numbers, tables, the log of its requests, and pictures."""
+"""The result of a run: summary, tables, log, timeline and charts."""
 
 import json
 from collections.abc import Mapping
@@ -35,21 +35,21 @@ OPERATIONS = ("all", "reads", "writes")
 
 
 class Result(Section, Shown):
-    """The outcome of a run.
+    """The result of a run.
 
-    The keys of :attr:`summary` are attributes too: ``result.response.mean_ms`` is
-    ``result.summary["response"]["mean_ms"]``. ``sledsim schema result`` documents every one.
+    The keys of :attr:`summary` are attributes, too: ``result.response.mean_ms`` is
+    ``result.summary["response"]["mean_ms"]``. ``sledsim schema result`` documents all keys.
 
     Parameters
     ----------
     summary
         The summary of the run.
     output
-        The core's account of the run, for histograms and the log.
+        The core's output, with histograms, log and timeline.
     logged
-        True if the run kept a row per request.
+        True if the run has a log of its requests.
     timed
-        True if the run kept what its mechanisms did along time.
+        True if the run has a timeline.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Result(Section, Shown):
         self._log: dict[str, NDArray[np.generic]] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        # The core's object cannot be pickled, so everything is taken out of it.
+        # The core's object cannot be pickled, so that its data are extracted.
         kept = {
             "_histograms": self._histograms or _Histograms(self._output),
             "_log": self.log if self._logged else None,
@@ -74,20 +74,20 @@ class Result(Section, Shown):
 
     @property
     def summary(self) -> dict[str, Any]:
-        """Everything the run found but the log, as plain dictionaries."""
+        """The result without log and timeline, as plain dictionaries."""
         return self.to_dict()
 
     @property
     def complete(self) -> bool:
-        """True if the run came to its end; false when it was interrupted."""
+        """True if the run ended; false if it was interrupted."""
         return bool(self["run"]["complete"])
 
     def tables(self) -> "list[Table]":
-        """Return the summary as tables: times, phases, load, energy."""
+        """Return tables of the summary: times, phases, load, energy."""
         return summary_tables(self._values)
 
     def brief(self) -> "Table":
-        """Return what one looks for first as one table, with a headline that says whether the run was long enough."""
+        """Return a table of the main figures; its headline says if the run was long enough for its mean."""
         return brief_table(self._values)
 
     def _repr_html_(self) -> str:
@@ -100,7 +100,7 @@ class Result(Section, Shown):
         return f"<Result: {with_count(count, 'request')} on {name}{mean}>"
 
     def histogram(self, quantity: str = "response", op: str = "all") -> "Histogram":
-        """Return how often each time occurred.
+        """Return a histogram of times.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class Result(Section, Shown):
         Returns
         -------
         edges_ms, counts
-            Edges of the bins in milliseconds, one more than there are counts; requests in each bin.
+            Edges of the bins in milliseconds, one more than counts; and the number of requests in each bin.
         """
         _one_of("quantity", quantity, QUANTITIES)
         _one_of("op", op, OPERATIONS)
@@ -140,30 +140,30 @@ class Result(Section, Shown):
 
     @property
     def log(self) -> "dict[str, NDArray[np.generic]]":
-        """The requests in order of completion, a NumPy column per quantity; needs ``run(…, log=True)``.
+        """The requests in order of completion, with a NumPy column per quantity; needs ``run(…, log=True)``.
 
-        Names end in the unit. ``needed_bytes`` is how much of its blocks a request needs, and ``metadata`` whether it
-        is of the file system: by these go subsector accesses.
+        Names end in the unit. ``needed_bytes`` is the number of bytes that a request needs of its blocks, and
+        ``metadata`` is true for requests of the file system's metadata; both affect subsector accesses.
         """
         if not self._logged:
-            says = "this run kept no log of its requests; ask for one with sledsim.run(…, log=True)"
-            raise make_error(RunError, "missing", says, path="log")
+            message = "this run has no log of its requests; create one with sledsim.run(…, log=True)"
+            raise make_error(RunError, "missing", message, path="log")
         if self._log is None:
             self._log = self._output.log()
         return self._log
 
     @property
     def timeline(self) -> Timeline:
-        """What each mechanism did from when to when, at what power; needs ``run(…, timeline=True)``."""
+        """The states of each mechanism over time, with powers; needs ``run(…, timeline=True)``."""
         if not self._timed:
-            says = "this run kept no timeline; ask for one with sledsim.run(…, timeline=True)"
-            raise make_error(RunError, "missing", says, path="timeline")
+            message = "this run has no timeline; create one with sledsim.run(…, timeline=True)"
+            raise make_error(RunError, "missing", message, path="timeline")
         if self._timeline is None:
             self._timeline = Timeline(self._output, label_of_run(self.summary))
         return self._timeline
 
     def relation(self) -> "duckdb.DuckDBPyRelation":
-        """Return the log, a row for each request, as a DuckDB relation; needs ``run(…, log=True)``.
+        """Return the log as a DuckDB relation, with a row for each request; needs ``run(…, log=True)``.
 
         :meth:`pandas`, :meth:`polars` and :meth:`arrow` return the same rows.
         """
@@ -175,7 +175,7 @@ class Result(Section, Shown):
         Parameters
         ----------
         path
-            Ends in ``.parquet``, ``.csv`` or ``.json``. A Parquet file carries the scenario in its metadata.
+            The file, with suffix ``.parquet``, ``.csv`` or ``.json``. A Parquet file has the scenario in its metadata.
         """
         write_columns(self.log, Path(path), self._provenance())
 
@@ -185,7 +185,7 @@ class Result(Section, Shown):
         Parameters
         ----------
         path
-            Ends in ``.parquet``, ``.csv`` or ``.json``. A Parquet file carries the scenario in its metadata.
+            The file, with suffix ``.parquet``, ``.csv`` or ``.json``. A Parquet file has the scenario in its metadata.
         """
         self.timeline.write(path, self._provenance())
 
@@ -200,7 +200,7 @@ class Result(Section, Shown):
         ----------
         kind
             ``"response"``, ``"wait"``, ``"service"`` (distributions), ``"phases"``, ``"energy"``, ``"timeline"``
-            (states and power along time), or ``"course"`` (response times, queue and power along time, above the
+            (states and power over time), or ``"course"`` (response times, queue and power over time, above the
             distribution: needs ``run(…, log=True)``, and ``timeline=True`` for the power).
         """
         from sledsim.runs.charts import result_chart
@@ -209,7 +209,7 @@ class Result(Section, Shown):
 
 
 class _Histograms:
-    """Histograms by quantity and operation, as a pickled result holds them."""
+    """Histograms by quantity and operation, for pickled results."""
 
     def __init__(self, output: RunOutput) -> None:
         self._found = {(quantity, op): output.histogram(quantity, op) for quantity in QUANTITIES for op in OPERATIONS}

@@ -14,7 +14,7 @@ from sledsim.traces.trace import require_file
 
 __all__ = ["ProgressCallback", "readable", "run", "run_resolved"]
 
-#: Called with the requests submitted, their number if known, the seconds simulated, and the last of them if known.
+#: Called with the number of submitted requests, their total if known, the simulated time (s), and its end if known.
 ProgressCallback = Callable[[int, int | None, float, float | None], None]
 
 
@@ -29,43 +29,43 @@ def run(
 ) -> Result:
     """Simulate a scenario.
 
-    Interrupting it (Ctrl-C, or the notebook's stop button) ends the run early: the result then holds what had
-    been completed, and its ``complete`` is false.
+    An interruption (Ctrl-C, or the notebook's stop button) ends the run early: the result then has the completed
+    requests, and its ``complete`` is false.
 
     Parameters
     ----------
     scenario
-        A :class:`~sledsim.Scenario`, a dictionary, a file (TOML, YAML or JSON), a text of several lines, or what
-        :func:`sledsim.scenario.resolve` returned.
+        A :class:`~sledsim.Scenario`, a dictionary, a file (TOML, YAML or JSON), a text of several lines, or the result
+        of :func:`sledsim.scenario.resolve`.
     overrides
         Values that replace those of the scenario: ``["device.settle_constants=0"]`` or ``{"run.requests": 1000}``.
     log
-        True to keep a row per request, for :attr:`Result.log` and what is made from it.
+        True to record each request, for :attr:`Result.log`.
     timeline
-        True to keep what each mechanism did from when to when, for :attr:`Result.timeline`: true, or a pair of
-        times in seconds from the start of the run. More than 200,000 spans are added up in slots of time, see
+        True to record the states of each mechanism over time, for :attr:`Result.timeline`; or a pair of times in
+        seconds from the start of the run. More than 200,000 spans are aggregated in time slots, see
         :class:`~sledsim.runs.Timeline`.
     progress
         A function called about ten times a second, or true for a progress bar on a terminal.
     check
-        True if the simulator checks its own rules on the way: that requests fit whom they are sent to and complete
-        once, that events come in their order, that schedulers give back what they were given, that the books of
-        arrays and caches agree. It takes time and changes no result.
+        True to check the invariants of the simulator during the run: requests fit their devices and complete once,
+        events are in order, schedulers return pending requests, and the states of arrays and caches are consistent. It
+        takes time and does not change the result.
 
     Returns
     -------
     Result
-        The outcome.
+        The result.
 
     Raises
     ------
     ScenarioError
-        Where the scenario is wrong.
+        If the scenario is invalid.
     TraceError
-        Where a trace cannot be read.
+        If a trace cannot be read.
     RunError
-        Where the run cannot go on, as with a request beyond the device, or where ``check`` found a rule broken. Where a
-        custom policy is the cause, the error's ``result`` has the results until then.
+        If the run fails, as with a request beyond the device, or ``check`` finds a violation. If a custom policy is the
+        cause, the error's ``result`` has the results until then.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def run_resolved(
     progress: ProgressCallback | bool | None = None,
     check: bool = False,
 ) -> Result:
-    """Simulate a scenario that has been resolved; see :func:`run`."""
+    """Simulate a resolved scenario; see :func:`run`."""
     require_kind(RunError, "resolved", resolved, Resolved, "a resolved scenario")
     stretch = stretch_of(timeline)
     if stretch:
@@ -112,7 +112,7 @@ def _result(output: _core.RunOutput, resolved: Resolved, *, log: bool, timed: bo
 
 
 def readable(resolved: Resolved) -> Resolved:
-    """Return a scenario whose trace the core can read: a Parquet trace is read into memory.
+    """Return the scenario with a Parquet trace read into memory, as the core cannot read Parquet files.
 
     Parameters
     ----------
@@ -122,13 +122,13 @@ def readable(resolved: Resolved) -> Resolved:
     Raises
     ------
     TraceError
-        There is no such file, or it is a Parquet file that cannot be read.
+        If the file does not exist, or is a Parquet file that cannot be read.
     """
     if resolved.trace is None or resolved.table is not None:
         return resolved
     path, columns = resolved.trace
     if str(path).startswith(MEMORY):
-        # The core reports that it is no longer in memory.
+        # The core reports a trace that is no longer in memory.
         return resolved
     require_file(path)
     return resolved.with_table(*parquet_table(path, columns)) if is_parquet(path) else resolved

@@ -1,4 +1,4 @@
-"""Serving a system as a network block device: real programs as its workload."""
+"""A network block device served by a simulated system, with real programs as the workload."""
 
 import sys
 from collections.abc import Callable
@@ -21,38 +21,38 @@ if TYPE_CHECKING:
 
 __all__ = ["Served", "serve"]
 
-#: How much slower than the machine's a device's clock may run.
+#: Maximum dilation of the device's clock.
 MOST_DILATION = 1000.0
-#: What counts of a scenario's ``run``.
+#: Keys of a scenario's ``run`` that have an effect.
 COUNTS = ("run.warmup_requests", "run.warmup_s")
-#: The text if there were no requests.
+#: The text if there were no reads and writes.
 NOTHING = "nothing was read or written"
 
 
 @dataclass(frozen=True)
 class Served(Tabled, Plain):
-    """The requests of programs to a served system, and how punctual the answers were."""
+    """The requests of programs to a served system, and the timing errors of the replies."""
 
     result: Result
     """The result of a run with these requests."""
     reads: int
-    """Reads that were answered."""
+    """Number of answered reads."""
     writes: int
-    """Writes."""
+    """Number of answered writes."""
     flushes: int
-    """Flushes."""
+    """Number of answered flushes."""
     on_time: float | None
-    """Share of reads and writes whose answers left within 2 % of the time that they should take, from when they had
-    been read; ``None`` where there were none."""
+    """Share of reads and writes whose replies were sent within 2 % of their simulated response time, counted from their
+    receipt; ``None`` without reads and writes."""
     median_error_us: float | None
-    """How far answers left from when they should, the median: µs of the machine's clock."""
+    """Median timing error of the replies, µs of the machine's clock."""
     p99_error_us: float | None
-    """The 99th percentile, µs."""
+    """99th percentile of the timing error, µs."""
     trusted: bool | None
-    """True if 99 % were on time, so that what a program took can be trusted."""
+    """True if 99 % were on time, so that the run times of programs can be trusted."""
 
     def table(self) -> Table:
-        """Return how the answers were delivered."""
+        """Return a table of the timing of the replies."""
         on_time = NOTHING if self.on_time is None else f"{100 * self.on_time:.1f} %"
         trusted = {True: "yes", False: "no: raise the dilation, or idle the machine", None: NOTHING}[self.trusted]
         rows = [
@@ -65,11 +65,11 @@ class Served(Tabled, Plain):
         return Table(("delivery", ""), rows, left=frozenset({0, 1}))
 
     def tables(self) -> list[Table]:
-        """Return what the system did, and how the answers were delivered."""
+        """Return the tables of the result, and the table of the timing of the replies."""
         return [*self.result.tables(), self.table()]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values."""
+        """Return the result as plain values."""
         own = {key: getattr(self, key) for key in self.__dataclass_fields__ if key != "result"}
         return {"delivery": own, "result": self.result.to_dict()}
 
@@ -88,58 +88,58 @@ def serve(
     once: bool = False,
     ready: Callable[[str, int, int], object] | None = None,
 ) -> Served:
-    """Serve a system as a network block device, whose answers come when the simulated system says so.
+    """Serve a system as a network block device (NBD) that replies at the simulated completion times.
 
-    It goes on until Ctrl-C, or with ``once`` until its last client has gone. What programs write is kept, in memory or
-    in a file, and what they read is what they wrote.
+    It runs until Ctrl-C, or with ``once`` until its last client disconnects. Written data are stored in memory or in a
+    file, and can be read back.
 
     Parameters
     ----------
     system
         As for :class:`sledsim.Session`.
     overrides
-        Values that replace those given. Those of a scenario's ``workload`` mean nothing here, and of its ``run`` the
-        warm-up alone counts: others are refused here, and left out where a scenario has them.
+        Values that replace those of the system. Keys of ``workload``, and keys of ``run`` other than the warm-up, are
+        ignored in a scenario and rejected here.
     socket
-        Where programs connect: a Unix socket, which is made. ``sledsim.sock`` where neither this nor ``tcp`` is given.
+        Path of the Unix socket to create; ``sledsim.sock`` if neither this nor ``tcp`` is given.
     tcp
-        Or a port of TCP on this machine alone, or an address and a port, such as ``127.0.0.1:10809``.
+        Alternatively, a TCP port on the loopback interface, or an address and a port, such as ``127.0.0.1:10809``.
     remote
         True to allow addresses that other machines can reach. Every client that connects can read and write the device.
     image
-        A file for the data, with holes where nothing was written. It is made if it is not there or empty; else it has
-        to be as long as the device, as one of an earlier time is, and no other server may have it. In memory where it
-        is left out.
+        A sparse file for the data. It is created if it does not exist or is empty; otherwise, such as after an earlier
+        run, it must have the size of the device, and no other server may use it. By default, data are stored in memory.
     drop
-        True to remove that file at the end.
+        True to delete the file at the end.
     dilation
-        How many times slower than the machine's the device's clock runs, 1 to 1000: errors of the machine, some tens of
-        microseconds, then count for so much less.
+        How many times slower the device's clock runs than the machine's, 1 to 1000. Timing errors of the machine, some
+        tens of microseconds, then have less effect by this factor.
     log
-        A trace in CSV of all requests, with when each was asked, due and answered, ns of the device's clock. What was
-        in the file is gone.
+        A CSV trace of all requests, with the times of receipt, simulated completion and reply, ns of the device's
+        clock. An existing file is overwritten.
     once
-        True to end when the last client has gone.
+        True to end when the last client disconnects.
     ready
-        Told the address, the size in bytes, and how early answers leave after 1 ms (ns), once programs can connect.
+        A function called when clients can connect, with the address, the size in bytes, and the mean early reply after
+        1 ms (ns).
 
     Raises
     ------
     ScenarioError
-        Where the system is wrong.
+        If the system is invalid.
     RunError
-        Where socket, image or log can't be opened, or the run can't go on.
+        If the socket, image or log cannot be opened, or the run fails.
     SledsimError
-        Where an argument is wrong, or the machine has no Linux.
+        If an argument is invalid, or the operating system is not Linux.
     """
     if not hasattr(_core, "serve_nbd"):
         raise make_error(
-            _core.SledsimError, "unsupported", f"a block device is served on Linux, and not on {sys.platform}"
+            _core.SledsimError, "unsupported", f"a block device can be served only on Linux, not on {sys.platform}"
         )
     if socket is not None and tcp is not None:
         raise make_error(_core.SledsimError, "conflict", ": give a socket or a TCP address", path="tcp", value=tcp)
     if remote and tcp is None:
-        raise make_error(_core.SledsimError, "conflict", ": it is for a TCP address", path="remote", value=remote)
+        raise make_error(_core.SledsimError, "conflict", ": it needs a TCP address", path="remote", value=remote)
     if drop and image is None:
         raise make_error(
             _core.SledsimError, "conflict", ": there is no file to remove: give an image", path="drop", value=drop
@@ -154,34 +154,34 @@ def serve(
     for key, path in files.items():
         if path is not None and not str(path):
             raise make_error(_core.SledsimError, "misfit", ": no file has an empty name", path=key, value="")
-        if path is not None and (says := no_name(str(path))):
-            raise make_error(_core.SledsimError, "notation", f": {says}", path=key)
-    if tcp is not None and (says := no_text(str(tcp))):
-        raise make_error(_core.SledsimError, "notation", f": {says}", path="tcp")
+        if path is not None and (message := no_name(str(path))):
+            raise make_error(_core.SledsimError, "notation", f": {message}", path=key)
+    if tcp is not None and (message := no_text(str(tcp))):
+        raise make_error(_core.SledsimError, "notation", f": {message}", path="tcp")
     resolved = resolved_system(system, _of_the_system(overrides))
     _require_apart(files, system, files_read(system, overrides))
     if log is not None and is_document(log):
-        says = f": {log}: the log is CSV: name a file that ends in .csv"
-        raise make_error(_core.SledsimError, "unknown-format", says, path="log", value=str(log), allowed=[".csv"])
+        message = f": {log}: the log is CSV: name a file that ends in .csv"
+        raise make_error(_core.SledsimError, "unknown-format", message, path="log", value=str(log), allowed=[".csv"])
     where = {"socket": at, "tcp": None if tcp is None else str(tcp), "remote": remote}
     options = where | {"image": image, "drop": drop, "dilation": float(dilation), "log": log, "once": once}
     output, delivery = _core.serve_nbd(resolved, options, ready or (lambda *_: None))
     broken = delivery.pop("log_fault")
     if broken:
-        raise make_error(_core.RunError, "unreadable", f": what was written so far is there: {broken}", path="log")
+        raise make_error(_core.RunError, "unreadable", f": the log is incomplete: {broken}", path="log")
     summary = output.summary()
     summary["scenario"] = resolved.values
     return Served(Result(summary, output), **delivery)
 
 
 def _of_the_system(sets: Sets) -> list[str]:
-    """Return settings; refuse those of what programs are requested in the scenario's place."""
+    """Return the overrides, and raise for keys of the workload or of the run, which programs determine."""
     settings = set_list(sets)
     for setting in settings:
         path = setting.partition("=")[0].strip()
         if path.partition(".")[0] in ("run", "workload") and path not in COUNTS:
-            says = "programs are the workload, and ask for as long as they like: leave it out"
-            [fault] = make_error(_core.ScenarioError, "conflict", says, path=path).faults
+            message = "programs are the workload and determine its length: leave it out"
+            [fault] = make_error(_core.ScenarioError, "conflict", message, path=path).faults
             raise _core.error_of(_core.ScenarioError, [with_facts(fault, setting=setting)])
     return settings
 

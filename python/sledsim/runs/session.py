@@ -1,4 +1,4 @@
-"""Drives a system from a program: requests in, completions out, on the program's clock."""
+"""Sessions: a program submits requests to a system, advances its clock and receives completions."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,40 +21,40 @@ if TYPE_CHECKING:
 
 __all__ = ["Session", "files_read", "resolved_system", "scenario_of", "system_of"]
 
-#: What stands in the place of a workload.
-FROM_OUTSIDE = {"kind": "session"}
+#: The workload of a session.
+SESSION_WORKLOAD = {"kind": "session"}
 #: The latest time, ns.
 LATEST_NS = 2**63 - 1
-#: So many requests are handed in before what came back is taken: what is kept meanwhile fits into a processor's caches.
-AT_ONCE = 1 << 14
+#: Number of requests submitted before completions are collected: their state fits the processor's caches.
+BATCH = 1 << 14
 
 
 class Session(_core.Session):
-    """A system whose requests and whose clock come from your program.
+    """A system whose requests and clock are controlled by your program.
 
-    Hand in requests, ask when something happens next, let time pass, and take what came back. Time is counted in whole
-    nanoseconds and never runs back. However it is cut into steps, what comes out is what a run with the same requests
-    gives, byte for byte.
+    Submit requests, get the time of the next event, advance the time, and receive completions. Times are whole
+    nanoseconds and never decrease. The result does not depend on the steps in which time advances: it equals that of a
+    run with the same requests, byte for byte.
 
     Parameters
     ----------
     system
-        A system, as a scenario has it: the name or file of a device or a drawing, or a table such as
-        ``{"device": "g2", "scheduler": "sptf"}``. Or a whole scenario: its workload is left out, and of its ``run``
-        only the warm-up counts.
+        A system as in a scenario: the name or file of a device or a drawing, or a table such as
+        ``{"device": "g2", "scheduler": "sptf"}``. Or a complete scenario, whose workload is ignored, like its ``run``
+        except for the warm-up.
     overrides
-        Values that replace those given: ``["device.settle_constants=0"]`` or a dictionary.
+        Values that replace those of the system: ``["device.settle_constants=0"]`` or a dictionary.
     log
-        True to keep a row per request for ``session.result().log``.
+        True to record each request for ``session.result().log``.
     timeline
-        True to keep what each mechanism did for ``session.result().timeline``, as in :func:`sledsim.run`.
+        True to record the states of each mechanism for ``session.result().timeline``, as in :func:`sledsim.run`.
     check
-        True if the simulator checks its own rules on the way.
+        True to check the invariants of the simulator, as in :func:`sledsim.run`.
 
     Raises
     ------
     ScenarioError
-        Where the system is wrong.
+        If the system is invalid.
 
     Examples
     --------
@@ -82,7 +82,7 @@ class Session(_core.Session):
         timeline: Stretch = False,
         check: bool = False,
     ) -> Self:
-        """Open a session to which nothing has happened yet."""
+        """Create a session in its initial state."""
         resolved = resolved_system(system, overrides)
         stretch = stretch_of(timeline)
         if stretch:
@@ -92,7 +92,7 @@ class Session(_core.Session):
         return session
 
     def __init__(self, *_: Any, **__: Any) -> None:
-        """Everything has been done."""
+        """Ignore the arguments, which :meth:`__new__` uses."""
 
     def submit_all(
         self,
@@ -104,7 +104,7 @@ class Session(_core.Session):
         flush: Any = False,
         at_ns: Any = None,
     ) -> None:
-        """Hand in many requests at once, without letting time pass.
+        """Submit many requests without advancing the time.
 
         Parameters
         ----------
@@ -114,7 +114,7 @@ class Session(_core.Session):
         Raises
         ------
         SledsimError
-            A value is wrong: the error names its index. Times decrease, or are before :attr:`now_ns`.
+            If a value is invalid: the error names its index; or if times decrease or are before :attr:`now_ns`.
         """
         self._submit_all(*self._rows(lbns, blocks, read, fua, flush, at_ns))
 
@@ -129,9 +129,9 @@ class Session(_core.Session):
         at_ns: Any = None,
         until_ns: int | None = None,
     ) -> "dict[str, NDArray[np.generic]]":
-        """Hand in many requests at once, and let time pass until all have come back.
+        """Submit many requests, and advance the time until all complete.
 
-        Each argument is a value for all requests, or a list, an array of any type of numbers, or a Series of pandas or
+        Each argument is one value for all requests, or a list, an array of any numeric type, or a Series of pandas or
         polars, with a value for each request.
 
         Parameters
@@ -139,40 +139,41 @@ class Session(_core.Session):
         lbns
             First block of each request.
         blocks
-            Blocks of each request, or of all.
+            Number of blocks of each request.
         read
-            True if each of them, or all, are read; written otherwise.
+            True for reads, false for writes.
         fua
-            True if each of them, or all, are writes with forced unit access, which come back when the medium has them.
+            True for writes with forced unit access, which complete when the data are on the medium.
         flush
-            True if each of them, or all, are flushes, whose block, number of blocks and ``read`` mean nothing.
+            True for flushes; their block, number of blocks and ``read`` are ignored.
         at_ns
-            When each arrives, in rising order; one number for all, now if none is given.
+            Arrival times, not decreasing; by default, the current time.
         until_ns
-            Let time pass only until then; what has not come back by then stays under way.
+            Advance the time only until then; requests that have not completed remain outstanding.
 
         Returns
         -------
         dict
-            NumPy columns, a row for each request that came back, in that order: ``id``, ``arrival_ns``, ``start_ns``,
-            ``end_ns``, ``served`` and ``energy_j``. Those handed in before that come back meanwhile are among them.
+            NumPy columns with a row for each completed request, in order of completion: ``id``, ``arrival_ns``,
+            ``start_ns``, ``end_ns``, ``served`` and ``energy_j``. Requests submitted before are included if they
+            complete.
 
         Raises
         ------
         SledsimError
-            A value is wrong: the error names its index. Times decrease, or are before :attr:`now_ns`.
+            If a value is invalid: the error names its index; or if times decrease or are before :attr:`now_ns`.
         """
         rows = self._rows(lbns, blocks, read, fua, flush, at_ns)
         first, _, _, arrivals = rows
-        if until_ns is not None or first.size <= AT_ONCE or (arrivals[1:] < arrivals[:-1]).any():
+        if until_ns is not None or first.size <= BATCH or (arrivals[1:] < arrivals[:-1]).any():
             self._submit_all(*rows)
             return self.advance_all(until_ns)
-        return self._served(rows)
+        return self._serve_in_batches(rows)
 
     def _rows(
         self, lbns: Any, blocks: Any, read: Any, fua: Any, flush: Any, at_ns: Any
     ) -> "tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint8], NDArray[np.uint64]]":
-        """Return requests as the core takes them: first blocks, numbers of blocks, operations, arrivals."""
+        """Return requests in the format of the core: first blocks, numbers of blocks, operations, arrivals."""
         import numpy as np
 
         first = np.atleast_1d(require_integers("lbns", lbns, 0, LATEST_NS)).astype(np.uint64)
@@ -190,39 +191,39 @@ class Session(_core.Session):
         counts = broadcast_to_requests("blocks", count, first.size)
         return first, counts, ops, broadcast_to_requests("at_ns", arrival, first.size)
 
-    def _served(self, rows: "tuple[NDArray[Any], ...]") -> "dict[str, NDArray[np.generic]]":
-        """Hand in many requests, some at a time, and let time pass until all have come back."""
+    def _serve_in_batches(self, rows: "tuple[NDArray[Any], ...]") -> "dict[str, NDArray[np.generic]]":
+        """Submit many requests in batches, and advance the time until all complete."""
         import numpy as np
 
-        back = []
+        completions = []
         size, arrivals = rows[0].size, rows[-1]
-        for start in range(0, size, AT_ONCE):
-            behind = start + AT_ONCE
-            self._submit_all(*(column[start:behind] for column in rows))
+        for start in range(0, size, BATCH):
+            end = start + BATCH
+            self._submit_all(*(column[start:end] for column in rows))
             # Before the next arrivals, the system has the state as if all requests had been submitted at once.
-            if behind < size and (before := int(arrivals[behind]) - 1) > self.now_ns:
-                back.append(self.advance_all(before))
-        back.append(self.advance_all())
-        return {name: np.concatenate([part[name] for part in back]) for name in back[0]}
+            if end < size and (before := int(arrivals[end]) - 1) > self.now_ns:
+                completions.append(self.advance_all(before))
+        completions.append(self.advance_all())
+        return {name: np.concatenate([part[name] for part in completions]) for name in completions[0]}
 
     def snapshot(self) -> Self:
-        """Return a session that stands where this one does, and goes its own way from there."""
+        """Return an independent session with the same state."""
         copy = _core.Session.__new__(type(self), self)
         copy._resolved, copy._logged, copy._timed = self._resolved, self._logged, self._timed
         return copy
 
     def restore(self, snapshot: _core.Session) -> None:
-        """Go back, or on, to where another session of the same system stands.
+        """Set the state of this session to that of another session of the same system.
 
         Parameters
         ----------
         snapshot
-            That session; it stays where it is.
+            The other session, which does not change.
 
         Raises
         ------
         SledsimError
-            Where it is no session, or one of another system; nothing has changed then.
+            If it is not a session, or a session of another system; this session then does not change.
         """
         if snapshot is self:
             return
@@ -232,7 +233,7 @@ class Session(_core.Session):
         self._resolved, self._logged, self._timed = snapshot._resolved, snapshot._logged, snapshot._timed
 
     def result(self) -> Result:
-        """Return what a run that had gone like this session, and ended now, would have found; the session may go on."""
+        """Return the result of a run with the same requests that ends now; the session can continue."""
         output = self.output()
         summary = output.summary()
         summary["scenario"] = self._resolved.values
@@ -243,7 +244,7 @@ class Session(_core.Session):
 
 
 def scenario_of(system: ScenarioLike | Model) -> ScenarioLike:
-    """Return a scenario with a system, whose requests come from outside.
+    """Return a scenario with a system and the workload of a session.
 
     Parameters
     ----------
@@ -256,11 +257,11 @@ def scenario_of(system: ScenarioLike | Model) -> ScenarioLike:
     if not isinstance(values, Mapping):
         return values
     scenario = dict(values) if "system" in values else {"system": dict(values)}
-    return {**scenario, "workload": FROM_OUTSIDE}
+    return {**scenario, "workload": SESSION_WORKLOAD}
 
 
 def _is_device(name: str | Path) -> bool:
-    """Return true for the name of a device, and for a file with a device or a drawing instead of a scenario."""
+    """Return true for the name of a device, and for a file with a device or a drawing."""
     text = str(name)
     if "\n" in text or text == "-":
         return False
@@ -269,25 +270,25 @@ def _is_device(name: str | Path) -> bool:
     try:
         return not any(has_key(Path(name), key) for key in ("system", "workload", "device", "run"))
     except _core.SledsimError:
-        # Reading it as a scenario says what is wrong.
+        # The error is reported when the file is read as a scenario.
         return False
 
 
 def resolved_system(system: ScenarioLike | Model, sets: Sets = ()) -> Resolved:
-    """Return the resolved scenario of a system whose requests come from outside, whatever workload it has.
+    """Return the resolved scenario of a system with the workload of a session.
 
     Parameters
     ----------
     system
         As for :class:`Session`.
     sets
-        Values that replace those given.
+        Values that replace those of the system.
     """
     return resolve(scenario_of(system), [*set_list(sets), 'workload={kind="session"}'])
 
 
 def files_read(system: ScenarioLike | Model, sets: Sets = ()) -> list[Path]:
-    """Return the files that a scenario names, those of its own workload among them, if that is one.
+    """Return the files that a scenario names, including those of its workload.
 
     Parameters
     ----------
@@ -299,20 +300,20 @@ def files_read(system: ScenarioLike | Model, sets: Sets = ()) -> list[Path]:
     try:
         return files_of(resolve(scenario_of(system), sets))
     except _core.SledsimError:
-        # A system without a workload, or with one that is wrong.
+        # A system without a workload, or with an invalid one.
         return files_of(resolved_system(system, sets))
 
 
 def system_of(word: str) -> str | Path:
-    """Return the system that a word on a command line means: a file, or the name of a device.
+    """Return the system given by an argument of the command line: a file, or the name of a device.
 
     Parameters
     ----------
     word
-        What was typed; ``-`` is standard input.
+        The argument; ``-`` is standard input.
     """
     path = Path(word)
-    # What UTF-8 cannot hold is the name of a file at most, and an empty word is not the folder that is worked in.
+    # An argument that is not UTF-8 text is a file name; an empty one is not the current folder.
     return path if word and (is_file_name(path) or is_there(path) or not _is_text(word)) else word
 
 

@@ -1,4 +1,4 @@
-"""A run's summary as tables for people."""
+"""Tables of a run's summary."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -35,10 +35,10 @@ ENDS = {
     "failed": "a custom policy failed: incomplete",
 }
 
-#: What is printed in place of energy and power.
+#: The text in place of energy and power if a device's powers are unknown.
 NO_ENERGY = "energy is not modelled"
 
-# What is worth comparing: label with unit, path in the summary.
+# Metrics of comparisons: label with unit, path in the summary.
 METRICS = (
     ("response, mean (ms)", "response.mean_ms"),
     ("response, median (ms)", "response.p50_ms"),
@@ -68,27 +68,24 @@ PHASE_KEYS = frozenset(part.key for part in PHASES)
 
 
 def summary_tables(summary: Mapping[str, Any]) -> list[Table]:
-    """Lay out a summary as tables: times, phases, load, states with their energy, components, and power cuts."""
+    """Return tables of a summary: times, phases, load, states with their energy, components, and power cuts."""
     tables = [_times(summary), _phases(summary), _load(summary), _states(summary)]
     tables += component_tables(summary["components"]) if summary.get("components") else []
     return tables + ([power_cut_table(summary["power_cuts"])] if summary.get("power_cuts") else [])
 
 
 def metric_rows(summary: Mapping[str, Any]) -> list[tuple[str, str, float | None]]:
-    """List what is worth comparing between runs: label with unit, path in the summary, value.
-
-    A phase that never occurred is not worth comparing: it has no value.
-    """
+    """Return the metrics of a run: label with unit, path in the summary, value (``None`` for phases without time)."""
     return [(label, path, _lookup(summary, path)) for label, path in METRICS]
 
 
 def require_metric(key: str) -> None:
-    """Raise for the name of a metric that is not compared.
+    """Raise if a metric is unknown.
 
     Parameters
     ----------
     key
-        Its path in the summary.
+        Path of the metric in the summary.
     """
     keys = [path for _, path in METRICS]
     if key not in keys:
@@ -129,7 +126,7 @@ def _times(summary: Mapping[str, Any]) -> Table:
     rows = []
     for name in ("response", "wait", "service"):
         rows.append(_time_row(name, summary[name] or {}))
-        # Where there is only one kind, its rows would say the same again.
+        # With only one kind of request, its rows would repeat the totals.
         for op in ("reads", "writes") if summary["reads"] and summary["writes"] else ():
             rows.append(_time_row(f"  {op}", summary[op][name] or {}))
     if flushes := summary.get("flushes"):
@@ -141,12 +138,12 @@ def _times(summary: Mapping[str, Any]) -> Table:
 
 
 def recorded_rows(recorded: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """List what requests took where a trace was recorded: a label each, and the times.
+    """Return the recorded response times of a trace: label and statistics of each row.
 
     Parameters
     ----------
     recorded
-        ``recorded`` of a summary.
+        The key ``recorded`` of a summary.
     """
     rows = [("recorded response", recorded["response"])]
     if recorded["reads"] and recorded["writes"]:
@@ -165,7 +162,7 @@ def _time_row(label: str, stats: Mapping[str, Any]) -> list[str]:
 def _phases(summary: Mapping[str, Any]) -> Table:
     rows = []
     for part in phases_of(summary):
-        # Of no request there is no mean, not even of what each would take.
+        # Without requests there are no means, even of constant phases.
         phase = summary[part.key] if summary["response"] else {}
         figures = (number(phase.get(column)) for column in ("mean_ms", "std_ms", "max_ms"))
         rows.append(["  " * part.depth + part.label, *figures])
@@ -205,7 +202,7 @@ def _load(summary: Mapping[str, Any]) -> Table:
 
 
 def measured_notes(summary: Mapping[str, Any]) -> list[str]:
-    """Return notes on implausible devices, the measured requests, and why the mean has no confidence interval.
+    """Return notes on implausible device values, the measured requests, and a missing confidence interval.
 
     Parameters
     ----------
@@ -239,7 +236,7 @@ def _states(summary: Mapping[str, Any]) -> Table:
     energy, time = summary["energy"], summary["state_time"]
     total_s = sum(time.values())
     if energy is None or not energy["states"]:
-        # The powers of a device are not known, or devices have different states.
+        # The powers of a device are unknown, or the devices have different states.
         rows = [
             [part.label, number(time[f"{part.key}_s"]), _share(time[f"{part.key}_s"], total_s)]
             for part in states_of(summary)

@@ -31,14 +31,14 @@ def threads_of(given: int | None, path: str = "threads") -> int:
     Parameters
     ----------
     given
-        What was said.
+        The given number, or ``None``.
     path
-        What it is called.
+        The name of the argument.
 
     Raises
     ------
     SledsimError
-        Where that is no number of threads.
+        If the number is out of range.
     """
     if given is None:
         return processors()
@@ -49,12 +49,12 @@ def threads_of(given: int | None, path: str = "threads") -> int:
 class Pool:
     """A pool of threads that runs calls in order of submission.
 
-    They are daemons: what they are at does not keep the program from ending.
+    The threads are daemons: calls in progress do not delay the exit of the program.
 
     Parameters
     ----------
     threads
-        At most so many at a time, begun as they are needed; fewer where the system has no room for more.
+        Maximum number of threads, which are started on demand; fewer if the system cannot start more.
     """
 
     def __init__(self, threads: int) -> None:
@@ -68,34 +68,34 @@ class Pool:
         Raises
         ------
         SledsimError
-            Where the system has no room for a single thread.
+            If the system cannot start a single thread.
         """
         if len(self._threads) < self._most:
-            self._begin()
+            self._start_thread()
         future: Future[Found] = Future()
         self._calls.put((call, future))
         return future
 
-    def _begin(self) -> None:
-        """Start one more thread, unless the system cannot."""
+    def _start_thread(self) -> None:
+        """Start one more thread if the system can."""
         thread = threading.Thread(target=self._work, daemon=True, name="sledsim")
         try:
             thread.start()
         except RuntimeError:
             self._most = len(self._threads)
             if not self._threads:
-                says = "the system has no room for one more thread: end other programs, or raise its limits"
-                raise make_error(_core.SledsimError, "unsupported", says) from None
+                message = "the system has no room for one more thread: end other programs, or raise its limits"
+                raise make_error(_core.SledsimError, "unsupported", message) from None
         else:
             self._threads.append(thread)
 
     def stop(self, *, join: bool = False) -> None:
-        """Start no further call, and cancel those that wait.
+        """Cancel all waiting calls.
 
         Parameters
         ----------
         join
-            True to wait for those that have been begun.
+            True to wait for the calls in progress.
         """
         with suppress(Empty):
             while True:
@@ -139,30 +139,30 @@ def in_threads(
     join: bool = False,
     over: threading.Event | None = None,
 ) -> "Generator[tuple[int, Future[Found]] | None]":
-    """Apply a function to items at the same time, and yield the outcomes as they come.
+    """Apply a function to items in parallel, and yield the outcomes in order of completion.
 
-    Once no more is requested, as after Ctrl-C, no further item is begun. The threads are daemons: what they are at then
-    does not keep the program from ending.
+    When the generator is closed, as after Ctrl-C, no further item is started. The threads are daemons: calls in
+    progress do not delay the exit of the program.
 
     Parameters
     ----------
     function
-        What is applied; what it raises stands in the outcome.
+        The function; its exceptions are stored in the outcomes.
     items
-        To what, in the order in which they are begun; each is taken when a thread is free for it.
+        The items, in order of their starts; each is taken from the iterable when a thread is free.
     threads
-        At most so many at a time.
+        Maximum number of threads.
     tick_s
-        How often to yield ``None`` while there is no outcome, s; never if not given.
+        Interval at which ``None`` is yielded while there is no outcome, s; never if not given.
     join
-        True to wait at the end for what has been begun.
+        True to wait at the end for the calls in progress.
     over
-        Set once no more is requested, before it is waited for: what takes long may look at it, and end.
+        An event that is set when the generator is closed, before the wait: long calls may check it and stop.
 
     Yields
     ------
     tuple
-        The place of an item, and its outcome.
+        The index of an item, and its outcome.
     """
     waiting, taking, over = enumerate(items), threading.Lock(), over or threading.Event()
     done: SimpleQueue[tuple[int, Future[Found]] | None] = SimpleQueue()

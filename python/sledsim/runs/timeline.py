@@ -1,4 +1,4 @@
-"""The timeline of a run: what each mechanism did from when to when, at what power."""
+"""The timeline of a run: states of each mechanism over time, with powers."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
 
 __all__ = ["Stretch", "Timeline", "require_powers", "stretch_of"]
 
-#: Whether to keep a timeline: of all of a run, or from one time to another, in seconds from its start.
+#: True for a timeline of the whole run, a pair of times in seconds from its start for a part, false for none.
 Stretch = bool | tuple[float, float]
 
 
 class Timeline(Mapping[str, "NDArray[np.generic]"], Framed, OneTable, Drawn):
-    """The activity of each mechanism of a run, a NumPy column per quantity.
+    """The states of each mechanism of a run over time, with a NumPy column per quantity.
 
     The columns are ``mechanism`` (number of the sled, from 0), ``start_s``, ``end_s``, ``state`` and ``power_w``. The
-    spans of a mechanism follow each other without gaps; those of one mechanism come after those of another. Where they
-    would be more than 200,000, they are added up in slots of time (:attr:`slot_s`): a slot then has one span for each
-    state, as long as the mechanism was in it, at its mean power. Times and energies are those of the run all the same.
+    spans are ordered by mechanism, then by time, without gaps. More than 200,000 spans are aggregated in time slots
+    (:attr:`slot_s`): a slot has one span for each state, with the total time in that state and its mean power. Total
+    times and energies are exact in both cases.
 
     Parameters
     ----------
     output
-        The core's account of the run.
+        The core's output.
     label
-        What the run is called.
+        The name of the run.
     """
 
     def __init__(self, output: "RunOutput", label: str = "") -> None:
@@ -46,11 +46,11 @@ class Timeline(Mapping[str, "NDArray[np.generic]"], Framed, OneTable, Drawn):
 
         self.label = label
         columns = output.timeline()
-        #: Names of the states that the device can be in.
+        #: Names of the states of the device.
         self.states: list[str] = output.timeline_states()
         names = np.array(self.states, dtype=object)
         self._columns: dict[str, NDArray[np.generic]] = {**columns, "state": names[columns["state"]]}
-        #: Width of the slots that it is in, in seconds; ``None`` where it has every span.
+        #: Width of the time slots, s; ``None`` if the spans are not aggregated.
         self.slot_s: float | None = output.timeline_slot_s()
 
     def __getitem__(self, column: str) -> "NDArray[np.generic]":
@@ -67,7 +67,7 @@ class Timeline(Mapping[str, "NDArray[np.generic]"], Framed, OneTable, Drawn):
         return f"<Timeline: {len(self['start_s']):,} spans{note}>"
 
     def table(self) -> Table:
-        """Return how long the mechanisms were in each state, how often, and what they drew then."""
+        """Return a table of the number of spans, the time and the energy of each state."""
         import numpy as np
 
         spans_s = np.asarray(self["end_s"], dtype=float) - np.asarray(self["start_s"], dtype=float)
@@ -81,13 +81,13 @@ class Timeline(Mapping[str, "NDArray[np.generic]"], Framed, OneTable, Drawn):
         return Table(["state", "spans", "time (s)", "energy (J)"], rows, repr(self).strip("<>"))
 
     def plot(self) -> "altair.TopLevelMixin":
-        """Draw what each mechanism did along time, above the power of all of them."""
+        """Draw the states of each mechanism over time, above the total power."""
         from sledsim.runs.timeline_chart import timeline_chart
 
         return timeline_chart(self)
 
     def relation(self) -> "duckdb.DuckDBPyRelation":
-        """Return the spans as a DuckDB relation, to be queried in SQL."""
+        """Return the spans as a DuckDB relation, for SQL queries."""
         return relation_of(self._columns, "timeline")
 
     def write(self, path: str | Path, metadata: Mapping[str, str] | None = None) -> None:
@@ -96,20 +96,20 @@ class Timeline(Mapping[str, "NDArray[np.generic]"], Framed, OneTable, Drawn):
         Parameters
         ----------
         path
-            Ends in ``.parquet``, ``.csv`` or ``.json``.
+            The file, with suffix ``.parquet``, ``.csv`` or ``.json``.
         metadata
-            What a Parquet file is to carry beside the columns.
+            Key-value metadata of a Parquet file.
         """
         write_columns(self._columns, Path(path), metadata)
 
 
 def stretch_of(timeline: Stretch) -> tuple[float, float] | None:
-    """Return the times that a timeline is to cover, in seconds.
+    """Return the start and end of a timeline, in seconds; ``None`` for no timeline.
 
     Parameters
     ----------
     timeline
-        True to keep one, or which part.
+        True for the whole run, a pair of times, or false.
     """
     if timeline is False:
         return None
@@ -119,11 +119,11 @@ def stretch_of(timeline: Stretch) -> tuple[float, float] | None:
         start_s, end_s = (float(time_s) for time_s in timeline)
     except (TypeError, ValueError, OverflowError):
         shown, is_whole = brief(timeline)
-        says = f"timeline = {shown}: expected true, or two times in seconds: (start_s, end_s)"
+        message = f"timeline = {shown}: expected true, or two times in seconds: (start_s, end_s)"
         raise make_error(
             RunError,
             "wrong-type",
-            says,
+            message,
             path="timeline",
             value=timeline if is_whole else shown,
             allowed="true, or two times in seconds: (start_s, end_s)",
@@ -132,7 +132,7 @@ def stretch_of(timeline: Stretch) -> tuple[float, float] | None:
 
 
 def require_powers(scenario: "Resolved") -> None:
-    """Raise if a timeline is requested of a device whose power values are unknown.
+    """Raise if the powers of a device are unknown, as a timeline needs them.
 
     Parameters
     ----------
@@ -140,5 +140,5 @@ def require_powers(scenario: "Resolved") -> None:
         The scenario.
     """
     for name in scenario.unpowered:
-        says = f"there is no timeline: the powers of {name} are not known; give them as system.device.power"
-        raise make_error(RunError, "missing", says, path="system.device.power", value=name)
+        message = f"there is no timeline: the powers of {name} are not known; give them as system.device.power"
+        raise make_error(RunError, "missing", message, path="system.device.power", value=name)

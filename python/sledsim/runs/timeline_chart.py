@@ -1,4 +1,4 @@
-"""States and power along time."""
+"""Chart of states and power over time."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -21,21 +21,21 @@ __all__ = ["mean_power_w", "timeline_chart"]
 
 WIDTH = 760
 
-# Spans of a mechanism that are drawn one by one; of more, shares of time are drawn in slots a few pixels wide.
+# Maximum number of spans of a mechanism that are drawn separately. Otherwise the chart has shares of time in slots.
 MOST_SPANS = 500
 SLOTS = 190
 
-# Mechanisms with a bar of their own; of more the first ones have.
+# Maximum number of mechanisms with separate bars.
 MOST_BARS = 16
 
 
 def timeline_chart(timeline: "Timeline") -> "altair.TopLevelMixin":
-    """Draw what each mechanism did along time, above the power of all of them.
+    """Draw the states of each mechanism over time, above the total power.
 
     Parameters
     ----------
     timeline
-        What the mechanisms did.
+        The timeline.
     """
     courses = [_Course(timeline, number) for number in np.unique(timeline["mechanism"])]
     if not courses:
@@ -51,7 +51,7 @@ def timeline_chart(timeline: "Timeline") -> "altair.TopLevelMixin":
         edges = np.linspace(start_s, end_s, SLOTS + 1)
         bars = _shares(courses, timeline.states, edges)
     power_w = _mean_power_w(courses, edges)
-    # The last value is drawn to the end.
+    # The last value is repeated at the end, so that the step is drawn.
     line = [{"time": time, "power": power} for time, power in zip(edges, [*power_w, power_w[-1]], strict=True)]
     scale, unit = (1e3, "ms") if end_s < 1 else (1.0, "s")
     chart = _panels(_scaled(bars, scale), _scaled(line, scale), timeline.states, (start_s * scale, end_s * scale), unit)
@@ -60,14 +60,14 @@ def timeline_chart(timeline: "Timeline") -> "altair.TopLevelMixin":
 
 
 def mean_power_w(timeline: "Timeline", edges: "Floats") -> "Floats":
-    """Return the mean power of all mechanisms between each two edges.
+    """Return the mean total power between consecutive edges.
 
     Parameters
     ----------
     timeline
-        What they did.
+        The timeline.
     edges
-        Instants, in seconds from the start of the run.
+        Times, in seconds from the start of the run.
     """
     return _mean_power_w([_Course(timeline, number) for number in np.unique(timeline["mechanism"])], edges)
 
@@ -91,18 +91,18 @@ class _Course:
         self.energy_j: Floats = np.append(0.0, np.cumsum((end_s - start_s) * power_w))
 
     def spans(self) -> list[dict[str, Any]]:
-        """Return the spans as they are."""
+        """Return a row for each span."""
         ends = zip(self.states, self.edges[:-1], self.edges[1:], strict=True)
         return [{"mechanism": self.name, "state": state, "time": start, "end": end} for state, start, end in ends]
 
     def spent_s(self, edges: "Floats", state: str) -> "Floats":
-        """Return the time in a state between each two edges."""
+        """Return the time in a state between consecutive edges."""
         past_s = np.append(0.0, np.cumsum(np.diff(self.edges) * (self.states == state)))
         return np.diff(np.interp(edges, self.edges, past_s))
 
 
 def _shares(courses: "list[_Course]", states: list[str], edges: "Floats") -> list[dict[str, Any]]:
-    """Return the shares of time in each state, of all mechanisms together, one above the other in each slot."""
+    """Return the shares of time in each state over all mechanisms, stacked in each slot."""
     rows = []
     low = np.zeros(len(edges) - 1)
     for state in states:
@@ -117,7 +117,7 @@ def _shares(courses: "list[_Course]", states: list[str], edges: "Floats") -> lis
 
 
 def _scaled(rows: list[dict[str, Any]], scale: float) -> list[dict[str, Any]]:
-    """Give times their unit, and no more digits than can be seen."""
+    """Convert times to the unit of the axis, and round values for the chart."""
     for row in rows:
         for key in ("time", "end"):
             if key in row:
@@ -131,7 +131,7 @@ def _panels(
     bars: list[dict[str, Any]], line: list[dict[str, Any]], states: list[str], domain: tuple[float, float], unit: str
 ) -> Any:
     alt = altair_library()
-    # One axis for both, without a margin: the panels can be read together.
+    # Both panels have the same time axis, without a margin.
     scale = alt.Scale(domain=list(domain), nice=False)
     colours = state_colours(states)
     words = [state_word(state) for state in states]

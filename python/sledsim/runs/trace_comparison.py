@@ -1,4 +1,4 @@
-"""One trace replayed on several devices and schedulers: which keep up, and which is fastest."""
+"""Comparison of devices and schedulers on one trace: which keep up with it, and which is fastest."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ __all__ = [
     "too_small_notes",
 ]
 
-#: The devices of a comparison without a choice: two generations of MEMS storage and two disks whose energy is modelled.
+#: Default devices of a comparison: two generations of MEMS storage and two disks with known powers.
 DEFAULT_DEVICES = ("g2", "g3", "travelstar", "ultrastar36z15")
 
 HEADERS = ["device, scheduler", "keeps up", "mean (ms)", "p99 (ms)", "busy (%)", "mJ/request"]
@@ -64,12 +64,12 @@ class Combination:
 
     @cached_property
     def heading(self) -> str:
-        """The device, with what was changed."""
+        """The device with its changed values."""
         return self.device if self.result is None else device_of_run(self.result.summary)
 
     @property
     def name(self) -> str:
-        """The device with what was changed, and the scheduler."""
+        """The device with its changed values, and the scheduler."""
         return f"{self.heading}, {self.scheduler}"
 
     @property
@@ -224,7 +224,7 @@ class TraceComparison(OneTable, Shown):
         }
 
     def plot(self) -> "altair.TopLevelMixin":
-        """Draw the mean response time of each combination along the trace; needs ``log=True``."""
+        """Draw the mean response time of each combination over the trace; needs ``log=True``."""
         from sledsim.runs.trace_comparison_chart import response_lines
 
         return response_lines(self)
@@ -335,16 +335,16 @@ def compare_combinations(
 
 
 def combination_names(given: Iterable[str] | str | None, default: Sequence[Any], argument: str) -> list[Any]:
-    """Return the names of devices or schedulers, each once.
+    """Return the names of devices or schedulers, without duplicates.
 
     Parameters
     ----------
     given
-        One or several.
+        One name or several.
     default
-        The names if none is given.
+        The default names.
     argument
-        The argument, for errors.
+        The name of the argument in errors.
     """
     if given is None:
         return list(default)
@@ -355,7 +355,7 @@ def combination_names(given: Iterable[str] | str | None, default: Sequence[Any],
 
 
 def too_small_notes(failed: Iterable[tuple[str, SledsimError]]) -> list[str]:
-    """Say which devices are too small for a trace, and what to do, in one sentence.
+    """Return a note with the devices that are too small for a trace and the remedies, and one for each other error.
 
     Parameters
     ----------
@@ -374,7 +374,7 @@ def too_small_notes(failed: Iterable[tuple[str, SledsimError]]) -> list[str]:
             [(small[name], least), *_] = needs
             needed = max(needed, least)
         else:
-            # One request alone is larger than the device.
+            # A single request is larger than the device.
             notes[f"{name}: {error}"] = None
     if small:
         capacities = ", ".join(f"{name} ({number(capacity / 1e9)} GB)" for name, capacity in small.items())
@@ -386,7 +386,7 @@ def too_small_notes(failed: Iterable[tuple[str, SledsimError]]) -> list[str]:
 
 
 def _counted(result: Result) -> str:
-    """Return the numbers of requests and of flushes, as the headline of one run does."""
+    """Return the numbers of requests and flushes, as in the headline of a run."""
     flushes = result["flushes"]["response"]["count"] if result.summary.get("flushes") else 0
     requests = with_count(result["requests"]["submitted"] - flushes, "request")
     return f"{requests}, flushes: {flushes:,}" if flushes else requests

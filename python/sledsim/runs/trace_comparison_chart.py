@@ -1,4 +1,4 @@
-"""Response times along a trace, a line per device and scheduler."""
+"""Chart of response times over a trace, with a line per device and scheduler."""
 
 from typing import TYPE_CHECKING
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["response_lines"]
 
 WIDTH = 760
-#: Intervals of time; each has a point per line.
+#: Maximum number of time intervals, each with a point per line.
 MOST_SLOTS = 200
-#: Requests per interval, if there are few.
+#: Minimum mean number of requests per interval.
 PER_SLOT = 20
 
 
@@ -56,7 +56,7 @@ def response_lines(comparison: "TraceComparison") -> "altair.TopLevelMixin":
 
 
 def _rows(name: str, result: "Result") -> "list[dict[str, float | str]]":
-    """Return the points of one line; an interval without requests has none."""
+    """Return the points of one line, without intervals that have no requests."""
     log = result.log
     transfers = ~np.asarray(log["flush"], dtype=np.bool_)
     arrival_s = np.asarray(log["arrival_ns"], dtype=np.float64)[transfers] * 1e-9
