@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import resource
 import shutil
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ import pytest
 
 import sledsim
 from conftest import size
-from sledsim.sweep import Evaluation, Progress, Store, StoreError, Sweep, compare_pairs, results, run
+from sledsim.sweep import Evaluation, Progress, Store, StoreError, Sweep, compare_pairs, recording, results, run
 from sledsim.sweep import status as status_of
 from sledsim.sweep.store import MANY_BATCHES
 from sledsim.sweep.tables import COLUMNS
@@ -378,19 +378,18 @@ def test_full_disks_are_reported(tmp_path: Path, sledsim_command: Callable[..., 
     assert everything(tmp_path / "s") == everything(tmp_path / "other")
 
 
-@pytest.mark.slow
-def test_results_land_at_least_once_a_second(tmp_path: Path) -> None:
-    sweep = Sweep(BASE, {RATE: [500]}, replications=size(20, 40), overrides=["run.requests=60000"])
-    lags = []
+@pytest.mark.parametrize(("interval_s", "reports"), [(0.0, 21), (math.inf, 1)])
+def test_finished_runs_are_stored_at_each_interval(
+    interval_s: float, reports: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recording, "FLUSH_S", interval_s)
+    stored = []
 
     def look(progress: Progress) -> None:
         # Reported runs are on the disk.
-        lags.append(len(Store(tmp_path / "s").rows("FROM runs")) - progress.over)
+        assert len(Store(tmp_path / "s").rows("FROM runs")) == progress.over
+        stored.append(progress.over)
 
-    started = time.monotonic()
-    report = run(sweep, tmp_path / "s", threads=1, progress=look)
-    assert report.done == size(20, 40)
-    assert all(lag == 0 for lag in lags)
-    # Writing takes a part of the second; a busy machine may take as much again.
-    assert len(lags) >= (time.monotonic() - started) / 2
+    report = run(Sweep(BASE, {RATE: [500]}, replications=20), tmp_path / "s", threads=1, progress=look)
+    assert (report.done, len(stored)) == (20, reports)
     assert os.getpid() in {process for (process,) in Store(tmp_path / "s").rows("SELECT process FROM provenance")}
