@@ -135,7 +135,7 @@ def test_code_that_holds_the_interpreter_and_checks_signals_is_ended(folder: Pat
     "cache",
     [
         {"kind": "ram-cache", "bytes": 1 << 30, "child": "g2"},
-        {"kind": "mcd", "mems": "g2", "disk": "atlas10k", "mems_bytes": 1 << 28},
+        pytest.param({"kind": "mcd", "mems": "g2", "disk": "atlas10k", "mems_bytes": 1 << 28}, marks=pytest.mark.slow),
     ],
     ids=lambda cache: str(cache["kind"]),
 )
