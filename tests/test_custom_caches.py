@@ -64,6 +64,10 @@ class Insists(Lru):
     def victim(self, key, after):
         return 0
 
+class First(Lru):
+    def admits(self, key):
+        return key < 4
+
 class Bare(Replacement):
     pass
 """
@@ -138,6 +142,18 @@ def test_refused_lines_bypass_the_cache(folder: Path, library: str, system: str)
         for each in survived.power_cuts:
             assert each["written_blocks"] > 0
             assert each["lost_durable_blocks"] == each["unreadable_blocks"] == 0
+
+
+def test_refused_lines_are_not_read_ahead(folder: Path) -> None:
+    rows = [f"{line * 10_000_000},0,{line * 4096},4096,R" for line in range(8)]
+    (folder / "lines.csv").write_text("\n".join(["t_ns,device,offset_bytes,bytes,op", *rows, ""]))
+    ahead = {"kind": "sequential", "most_bytes": 32_768}
+    cache = {"kind": "ram-cache", "bytes": 1 << 20, "line_bytes": 4096, "read_ahead": ahead, "policy": "mine:First"}
+    workload = {"kind": "trace", "path": "lines.csv"}
+    result = sledsim.run({"workload": workload, "system": {**cache, "child": "g2"}})
+    counts = {each["name"]: each["value"] for each in result.components[0]["counts"]}
+    # The first two of the four admitted lines start the stream, and the other two are read ahead.
+    assert (counts["read_ahead_blocks"], counts["read_ahead_used_blocks"]) == (16, 16)
 
 
 def test_failures_name_the_line_or_page(folder: Path, trace: Path) -> None:
