@@ -84,7 +84,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder with policies, which is the working folder."""
+    """Return the working folder, which has the policies."""
     shutil.copy(ROOT / "examples" / "custom_caches.py", tmp_path)
     (tmp_path / "mine.py").write_text(CLASSES)
     monkeypatch.chdir(tmp_path)
@@ -116,7 +116,7 @@ def test_policies_decide_admission(trace: Path, library: str) -> None:
     whole, second, first = (cache.hits for cache in found.caches)
     assert first == whole != second
     assert [cache.label for cache in found.caches][1:] == ["mine:Second,times=2", "mine:Second,times=1"]
-    # With room for all, a page that is referenced n times is hit n - 2 times, or 1 less where all come in.
+    # If all pages fit, a page with n references has n - 2 hits, or n - 1 if every page is admitted.
     roomy = sledsim.studies.hit_ratio(trace, ["lru", "mine:Second"], 20_000)
     whole, second = (cache.hits for cache in roomy.caches)
     distinct = roomy.references - whole

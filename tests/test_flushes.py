@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from conftest import Outcome
 
-#: A disk that reports a write when its buffer has it.
+#: A disk that reports a write when it is in the buffer.
 DISK = {"device": "atlas10k"}
 #: Two writes, a flush between them; the second is forced to the medium.
 TRACE = "t_ns,device,offset_bytes,bytes,op\n0,0,40960000,4096,W\n5000000,0,0,0,F\n90000000,0,81920000,4096,WF\n"
@@ -70,7 +70,7 @@ def test_results_count_flushes_separately(tmp_path: Path, sledsim_cli: Callable[
     assert "flush response" in full.out
     assert "flushes: 1" in full.out
     assert "flush response (ms)" in sledsim_cli("replay", path, "-d", "atlas10k").out
-    # Without flushes nothing is said of them.
+    # Without flushes the result does not mention them.
     path.write_text(TRACE.replace("5000000,0,0,0,F\n", ""))
     assert '"flushes"' not in sledsim_cli("replay", path, "-d", "atlas10k", "--json").out
 

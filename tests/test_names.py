@@ -1,4 +1,4 @@
-"""Names with quotes, patterns, markup and escapes, wherever names go: files, SQL, pages, the terminal."""
+"""Names with quotes, patterns, markup and escapes, in files, SQL, pages and on the terminal."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ TIME_LIMIT_S = 600
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """Return a folder that is like a checkout after `make run`: the sources, and an environment that is up to date."""
+    """Return a folder like a checkout after `make run`: the sources, and an up-to-date environment."""
     for name in (
         "Makefile",
         "Cargo.toml",
@@ -58,7 +58,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def shell(command: str, folder: Path) -> Outcome:
-    """Run a printed command as a reader pastes it."""
+    """Run a command in a shell."""
     path = f"{folder / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
     words = ["bash", "-c", command]
     done = subprocess.run(
@@ -72,7 +72,7 @@ def shell(command: str, folder: Path) -> Outcome:
 def paste(
     sledsim_cli: Callable[..., Outcome], checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[str], Outcome]:
-    """Return a function that runs a printed command in the folder: of Sledsim in this process, others in a shell."""
+    """Return a function that runs a command in the checkout: commands of Sledsim in this process, others in a shell."""
     monkeypatch.chdir(checkout)
 
     def run(command: str) -> Outcome:
@@ -84,7 +84,7 @@ def paste(
 
 @pytest.fixture(scope="module")
 def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the files that README begins with."""
+    """Return a folder with the files that the first command of README writes."""
     folder = tmp_path_factory.mktemp("examples")
     main = [sys.executable, "-c", "from sledsim.cli import main; main()"]
     subprocess.run([*main, *shlex.split(COMMANDS[0])[1:]], cwd=folder, check=True, capture_output=True)
@@ -158,7 +158,7 @@ def test_every_next_line_works_as_printed(paste: Callable[[str], Outcome], check
 
 
 def suggested_commands(message: str) -> list[str]:
-    """Return the commands that an error offers."""
+    """Return the commands that an error suggests."""
     return [line.strip() for line in message.partition("to go on, ")[2].splitlines()[1:]]
 
 

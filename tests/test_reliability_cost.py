@@ -158,7 +158,7 @@ def test_where_many_failures_are_expected_spares_are_tried_in_steps() -> None:
     found = reliability.cost_curve(ENCLOSURE, overrides={"enclosure.data": 200})
     bare = [each for each in found.designs if each.strategy == "none"]
     assert [each.spares for each in bare] == list(range(0, 5 * len(bare), 5))
-    # The first steps leave loss as good as certain, and are no reason to stop.
+    # The first steps hardly reduce the loss, but the search goes on.
     assert bare[2].loss_probability > 0.99
     assert bare[-1].loss_probability < 0.02
     assert "steps of 5, as 44 failures are expected" in str(found)

@@ -94,7 +94,7 @@ def test_tables_are_as_documented(finished: Path) -> None:
     for table, columns in COLUMNS.items():
         relation = store.relation(table)
         assert dict(zip(relation.columns, map(str, relation.types), strict=True)) == columns
-        # Other programs read the parts as they are.
+        # Other programs can read the parts directly.
         with duckdb.connect() as connection:
             parts = f"'{finished}/{table}/*.parquet'"
             direct = connection.execute(f"SELECT count(*) FROM {parts}").fetchall()
@@ -193,7 +193,7 @@ def test_failed_runs_are_recorded_and_retried_on_request(
 
 
 def test_later_success_replaces_a_failure(tmp_path: Path) -> None:
-    # The trace is not there at first, so nothing can be run; its key cannot be known either.
+    # The trace is missing at first, so the run fails, and its key is unknown.
     trace = tmp_path / "late.csv"
     base = {"workload": {"path": str(trace)}, "system": {"device": "g2"}}
     sweep = Sweep(BASE, zip=[{"scheduler": ["fcfs", "look"]}], name="late")
@@ -276,7 +276,7 @@ def test_merging_small_batches_changes_no_result(tmp_path: Path, monkeypatch: py
     before, copy = everything(tmp_path / "s"), shutil.copytree(tmp_path / "s", tmp_path / "copy")
     Store(copy).writer().merge()
     assert everything(copy) == before
-    # A process that is killed before it removes what it merged leaves both.
+    # A process that is killed before it removes the merged parts leaves both.
     shutil.copytree(tmp_path / "s", copy, dirs_exist_ok=True)
     assert everything(copy) == before
 
@@ -302,7 +302,7 @@ def test_threads_write_a_store_while_others_read(tmp_path: Path) -> None:
     while any(writer.is_alive() for writer in writers):
         rows = Store(tmp_path / "s").rows("SELECT key, count(*) FROM runs GROUP BY key HAVING count(*) > 1")
         assert rows == []
-        # A run is there with all that belongs to it, or not at all.
+        # A run has rows in all tables or in none.
         assert Store(tmp_path / "s").rows("SELECT key FROM runs ANTI JOIN metrics USING (key)") == []
         assert Store(tmp_path / "s").rows("SELECT key FROM runs ANTI JOIN parameters USING (key)") == []
     assert not errors
@@ -358,7 +358,7 @@ def test_processes_write_a_store_while_others_read(tmp_path: Path) -> None:
 FULL = """
 import resource, sys
 from sledsim.cli import main
-# A file that may not grow fails as one on a full disk does.
+# A limit on the file size has the effect of a full disk.
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv.pop(1)),) * 2)
 main()
 """

@@ -67,7 +67,7 @@ def test_traces_of_completions_only_are_reported(sledsim_cli: Callable[..., Outc
 
 
 def stray(count: int, strays: dict[int, float]) -> str:
-    """Return this number of reads, one each millisecond, some of them at another time, in seconds."""
+    """Return a trace with a read each millisecond, except for some at the given times, s."""
     times = [strays.get(number, number / 1000) for number in range(count)]
     return "".join(
         f"  8,0   0 {number + 1:8} {time:.9f}  100  Q   R {2048 + 8 * number} + 8 [app]\n"
@@ -116,7 +116,7 @@ def test_hit_ratios_depend_only_on_trace_order(sledsim_cli: Callable[..., Outcom
     rows = "(VALUES (9, 0, 4096, 'R'), (5, 4096, 4096, 'R'), (11, 0, 4096, 'R')) t(t_ns, offset_bytes, bytes, op)"
     duckdb.execute(f"COPY (SELECT * FROM {rows}) TO '{parquet}' (FORMAT parquet)")
     assert sledsim.studies.hit_ratio(parquet, pages=10).caches[0].hits == 1
-    # Times do not matter either where requests are kept outstanding.
+    # Times do not matter either in mode outstanding.
     assert sledsim.replay(path, mode="outstanding").requests.completed == 3
     with pytest.raises(TraceError, match="field `time`"):
         sledsim.replay(path)
@@ -173,7 +173,7 @@ def test_the_files_of_blktrace_are_one_trace(sledsim_cli: Callable[..., Outcome]
     assert "a folder, not a trace" in sledsim_cli("trace", empty).err
 
 
-#: Tables that are not recognised, by the kind of their columns; and records, bytes and duration of a right reading.
+#: Tables that are not recognised, by the kind of their columns; with records, bytes and duration.
 TABLES = {
     "own names": ("when,what,where,much\n0,r,8,8\n10,w,16,16\n20,R,5000,8\n", (3, 16384, 0.02)),
     "without a unit": ("time,offset,size,op\n0.0,4096,4096,R\n0.5,8192,512,W\n", (2, 4608, 0.5)),
