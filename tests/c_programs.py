@@ -36,7 +36,7 @@ def compiled_policies(source: str, folder: Path, *libraries: str) -> Path:
 
 @dataclass(frozen=True)
 class Library:
-    """Where `make lib` has put it."""
+    """The library, as `make lib` has installed it."""
 
     prefix: Path
 
@@ -69,7 +69,7 @@ class Library:
 
 
 def make_library(prefix: Path) -> Library:
-    """Build the library as the tests of the core have built the simulator."""
+    """Build the library in the profile of the tests, whose simulator is already compiled."""
     command = ["make", "lib", "PROFILE=test", f"PREFIX={prefix}"]
     # Variables that `make test` passes on do not apply here.
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 #: Documents and traces that `sledsim example` writes.
 EXAMPLES = ROOT / "python" / "sledsim" / "examples"
-#: A key that only documents of a kind have.
+#: A key that occurs in one kind of document only.
 KEYS = {
     "enclosure": "enclosure",
     "search": "objectives",
@@ -46,7 +46,7 @@ def examples_of(kind: str) -> list[Path]:
 
 
 def size(few: T, many: T) -> T:
-    """Return how much of something is tried: a little, or so much where the tests do all they can."""
+    """Return ``few``, or ``many`` in `make test-all`."""
     return many if os.environ.get("SLEDSIM_TESTS") == "all" else few
 
 
@@ -61,7 +61,7 @@ SCENARIO: dict[str, Any] = {
     "run": {"requests": 3000},
 }
 
-# A shell that starts tests in the background lets them ignore Ctrl-C, which many of them are about.
+# A shell turns off Ctrl-C in programs that it starts in the background, but many tests need it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -113,7 +113,7 @@ cylinder_skew_sectors = 10
 
 
 def reference(place: str) -> Path:
-    """Return a file or folder of the reference data; skip the test where it is missing, or fail where ``CI=true``."""
+    """Return a file or folder of the reference data; skip the test if it is missing, or fail if ``CI=true``."""
     path = REFERENCE / place
     if not path.exists():
         missing(f"{path} is missing; set SLEDSIM_REFERENCE to the reference data")
@@ -121,7 +121,7 @@ def reference(place: str) -> Path:
 
 
 def missing(what: str) -> NoReturn:
-    """Skip a test for want of something, or fail it where ``CI=true``."""
+    """Skip a test because something is missing, or fail it if ``CI=true``."""
     if os.environ.get("CI") == "true":
         pytest.fail(what)
     pytest.skip(what)
@@ -207,12 +207,12 @@ def trace_file(tmp_path: Path) -> Path:
 def chromium() -> str:
     """Return the path of a Chromium."""
     found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    return found or missing("no chromium; pages can't be looked at")
+    return found or missing("no chromium")
 
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Path:
-    """Return a folder such as `make machine` makes, with files of no meaning."""
+    """Return a folder such as `make machine` makes, with dummy files."""
     from stand_in import machine_in
 
     return machine_in(tmp_path / "machine")

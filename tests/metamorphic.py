@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 Table = dict[str, Any]
 Log = dict[str, np.ndarray[Any, Any]]
 
-#: Which random scenarios a test takes: some in the quick tier, 200 in all.
+#: Numbers of the random scenarios of a test: 40 in `make test`, 200 in `make test-all`.
 RANGES = [
     pytest.param(range(40), id="quick"),
     pytest.param(range(40, 200), id="200", marks=pytest.mark.slow),
 ]
 #: Addresses of a trace are below this number of blocks; every catalogue device and every part of one is larger.
 REACH = 16_000
-#: A device of which every time is round.
+#: A device with round times.
 CONSTANT: Table = {"name": "simpledisk-constant", "access_ms": 0.5}
 
 
@@ -70,7 +70,7 @@ class Scene(random_scenarios.Factory):
             return system
 
     def plain_drive(self, names: list[str] | None = None) -> Table:
-        """Draw a drive that serves each request by itself, and never stops."""
+        """Draw a drive that serves requests one by one, and never spins down."""
         names = names or [*random_scenarios.MEMS, *random_scenarios.DISKS, *random_scenarios.SIMPLE]
         return {"kind": "drive", "device": self.device(names), "scheduler": self.scheduler()}
 
@@ -81,7 +81,7 @@ def replay(path: Path, system: Table, **keys: Any) -> Table:
 
 
 def log_of(document: Table) -> Log:
-    """Run a scenario, and return its requests in the order of their numbers; nothing may have failed."""
+    """Run a scenario, and return its requests in the order of their numbers; no request may have failed."""
     result = sledsim.run(document, log=True, check=True)
     assert result.requests.failed == 0, result["run"]["note"]
     return by_number(result)
@@ -136,7 +136,7 @@ def slower(value: Any, factor: float, power: int = 0, key: str = "") -> Any:
     if isinstance(value, dict):
         if value.get("curve") == "table":
             return {**value, "points": [[distance, ms * factor] for distance, ms in value["points"]]}
-        # The shape and the weights of a distribution are no times.
+        # The shape and the weights of a distribution are not times.
         fixed = {"scv", "shape", "weight", "k", "kind", "share", "probability"}
         return {name: each if name in fixed else slower(each, factor, power, name) for name, each in value.items()}
     if isinstance(value, list):

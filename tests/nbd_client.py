@@ -43,7 +43,7 @@ class Client:
         return found
 
     def option(self, number: int, data: bytes = b"") -> list[tuple[int, bytes]]:
-        """Ask for an option; return its answers up to the last."""
+        """Send an option; return the replies to it."""
         self.socket.sendall(struct.pack(">QII", OPTION_MAGIC, number, len(data)) + data)
         found: list[tuple[int, bytes]] = []
         while not found or found[-1][0] in (2, 3):
@@ -53,7 +53,7 @@ class Client:
         return found
 
     def go(self) -> int:
-        """Begin with requests; return the size of the device."""
+        """Start the transmission phase; return the size of the device."""
         answers = self.option(7, struct.pack(">IH", 0, 0))
         assert answers[-1][0] == 1
         [size] = [struct.unpack(">HQH", data)[1] for kind, data in answers if kind == 3 and len(data) == 12]

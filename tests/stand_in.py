@@ -58,7 +58,7 @@ WHOLE = sent(
 
 
 def entries(data: bytes) -> dict[str, tuple[int, bytes]]:
-    """Read an archive as the kernel's documentation has it: mode and content of each name."""
+    """Return mode and content of each file in an archive, after the documentation of the kernel."""
     found: dict[str, tuple[int, bytes]] = {}
     at = 0
     while True:
@@ -73,7 +73,7 @@ def entries(data: bytes) -> dict[str, tuple[int, bytes]]:
 
 
 def machine_in(folder: Path) -> Path:
-    """Make a folder such as `make machine` makes, with files of no meaning."""
+    """Make a folder such as `make machine` makes, with dummy files."""
     for name in (
         "kernel",
         "sledsim-nbd",

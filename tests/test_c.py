@@ -105,6 +105,12 @@ def test_structures_and_codes_match_the_library() -> None:
     assert [(number, name) for name, number in fields(in_c, r"(SLEDSIM_\w+) = (-?\d+)")] == codes
 
 
+@pytest.fixture(scope="module")
+def program(library: Library, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a program that submits the requests of its standard input and prints completions and the result."""
+    return library.build(SOURCES / "requests.c", tmp_path_factory.mktemp("program"))
+
+
 def under_valgrind() -> list[str]:
     """Return the valgrind command that checks every memory access and leaks."""
     tool = shutil.which("valgrind") or missing("no valgrind")
@@ -145,7 +151,7 @@ int64_t first(const struct sledsim_cache *event) {
 
 
 @pytest.mark.parametrize("system", ["sptf", "mirror", "own"])
-def test_reports_equal_those_of_a_python_session(library: Library, tmp_path: Path, system: str) -> None:
+def test_reports_equal_those_of_a_python_session(program: Path, tmp_path: Path, system: str) -> None:
     systems: dict[str, Any] = {
         "sptf": {"device": "g2", "scheduler": "sptf"},
         "mirror": {"kind": "mirror", "members": [{"count": 2, "system": {"device": "atlas10k"}}]},
@@ -170,7 +176,6 @@ def test_reports_equal_those_of_a_python_session(library: Library, tmp_path: Pat
     # SLEDSIM_READ, SLEDSIM_WRITE, SLEDSIM_FLUSH, SLEDSIM_WRITE_FUA.
     ops = chance.choice(4, count, p=[0.6, 0.2, 0.1, 0.1])
     rows = [f"{at} {lbn} 8 {op}\n" for at, lbn, op in zip(at_ns, lbns, ops, strict=True)]
-    program = library.build(SOURCES / "requests.c", tmp_path)
     *back, result = run(program, path, "seed=7", given="".join(rows)).splitlines()
     expected = session.serve(lbns, 8, read=ops == 0, flush=ops == 2, fua=ops == 3, at_ns=at_ns)
     for place, name in enumerate(["id", "arrival_ns", "start_ns", "end_ns", "energy_j"]):
@@ -187,18 +192,17 @@ def test_reports_equal_those_of_a_python_session(library: Library, tmp_path: Pat
     ],
 )
 def test_error_of_an_unavailable_policy_names_the_remedy(
-    library: Library, tmp_path: Path, scheduler: str, says: str
+    program: Path, tmp_path: Path, scheduler: str, says: str
 ) -> None:
     path = tmp_path / "wrong.toml"
     path.write_text(f'[system]\ndevice = "g2"\nscheduler = {scheduler}\n')
     with pytest.raises(AssertionError, match=re.escape(says)):
-        run(library.build(SOURCES / "requests.c", tmp_path), path)
+        run(program, path)
 
 
-def test_faults_have_every_field_in_c(library: Library, tmp_path: Path) -> None:
+def test_faults_have_every_field_in_c(program: Path, tmp_path: Path) -> None:
     path = tmp_path / "wrong.toml"
     path.write_text('[system]\ndevice = "g2"\nschedular = "sptf"\n')
-    program = library.build(SOURCES / "requests.c", tmp_path)
     with pytest.raises(AssertionError) as failed:
         run(program, path)
     with pytest.raises(sledsim.ScenarioError) as raised:

@@ -22,6 +22,13 @@ __all__ = ["library"]
 DRIVES = ["atlas10k", "barracuda", "cheetah4LP", "cheetah9LP", "dec_rz26", "hp_c2247a", "st41601n"]
 COUNT = 300
 
+
+@pytest.fixture(scope="module")
+def program(library: Library, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a program that submits the requests of its standard input and prints response times."""
+    return library.build(SOURCES / "disksim_program.c", tmp_path_factory.mktemp("program"))
+
+
 SIMPLE = """
 disksim_global Global { Init Seed = 42, Real Seed = 42, Stat definition file = statdefs }
 disksim_iodriver DRIVER0 { type = 1, Constant access time = 0.0, Use queueing in subsystem = 1, Scheduler = QUEUE }
@@ -97,19 +104,18 @@ def run_of(scenario: str, asked: dict[str, np.ndarray], folder: Path) -> sledsim
 
 
 @pytest.mark.parametrize("drive", DRIVES)
-def test_response_times_equal_those_of_a_run(library: Library, tmp_path: Path, drive: str) -> None:
+def test_response_times_equal_those_of_a_run(program: Path, tmp_path: Path, drive: str) -> None:
     parameters = reference(f"drives/{drive}/{drive}.parv")
     scenario = sledsim.scenario.import_disksim(parameters, scenario=True).scenario_file
     assert scenario
     capacity = sledsim.Device(sledsim.scenario.import_disksim(parameters).device).capacity_blocks
     asked = requests_of(capacity, DRIVES.index(drive))
-    program = library.build(SOURCES / "disksim_program.c", tmp_path)
     shown = run(program, parameters, tmp_path / "out", given=rows_of(asked))
     log = run_of(scenario, asked, tmp_path).log
     assert responses_ns(shown) == log["response_ns"][np.argsort(log["id"])].tolist()
 
 
-def test_overrides_of_the_call_take_precedence_over_files(library: Library, tmp_path: Path) -> None:
+def test_overrides_of_the_call_take_precedence_over_files(program: Path, tmp_path: Path) -> None:
     parameters = reference("drives/cheetah9LP/cheetah9LP.parv")
     overrides = ["disk*", "Scheduler:Scheduling policy", "4", "disk0 .. disk3", "Max queue length", "8"]
     edited = tmp_path / "edited"
@@ -120,7 +126,6 @@ def test_overrides_of_the_call_take_precedence_over_files(library: Library, tmp_
     text = re.sub(r"(Scheduling policy\s*=\s*)\d+", r"\g<1>4", text)
     (edited / "cheetah9LP.diskspecs").write_text(re.sub(r"(Max queue length\s*=\s*)\d+", r"\g<1>8", text))
     asked = requests_of(1_000_000, 5)
-    program = library.build(SOURCES / "disksim_program.c", tmp_path)
 
     def served(parameters: Path, *more: str) -> list[int]:
         return responses_ns(run(program, parameters, tmp_path / "out", *more, given=rows_of(asked)))
@@ -180,9 +185,8 @@ def test_device_capacity_can_be_queried(library: Library, tmp_path: Path) -> Non
     assert f"size {device['cylinders']} {device['surfaces']} {blocks}\n" in shown
 
 
-def test_the_output_file_has_the_statistics(library: Library, tmp_path: Path) -> None:
+def test_the_output_file_has_the_statistics(program: Path, tmp_path: Path) -> None:
     parameters = simple(tmp_path)
-    program = library.build(SOURCES / "disksim_program.c", tmp_path)
     shown = run(program, parameters, tmp_path / "out", given="0 0 10 1 1\n30 0 20 1 0\n")
     assert shown == "0 0.000000 10.000000\n1 30.000000 10.000000\n"
     text = (tmp_path / "out").read_text()
@@ -197,9 +201,8 @@ def test_the_output_file_has_the_statistics(library: Library, tmp_path: Path) ->
     assert "Overall I/O System Response time average: \t10.000000" in shown
 
 
-def test_equal_devices_are_addressed_by_number(library: Library, tmp_path: Path) -> None:
+def test_equal_devices_are_addressed_by_number(program: Path, tmp_path: Path) -> None:
     parameters = simple(tmp_path, devices=3)
-    program = library.build(SOURCES / "disksim_program.c", tmp_path)
     shown = run(program, parameters, tmp_path / "out", given="0 0 10 1 1\n0 0 10 1 1\n0 2 10 1 1\n1 1 99999 1 0\n")
     assert responses_ns(shown) == [10_000_000, 20_000_000, 10_000_000, 10_000_000]
 
@@ -216,8 +219,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("given", REFUSED)
-def test_invalid_calls_abort_as_in_disksim(library: Library, tmp_path: Path, given: str) -> None:
-    program = library.build(SOURCES / "disksim_program.c", tmp_path)
+def test_invalid_calls_abort_as_in_disksim(program: Path, tmp_path: Path, given: str) -> None:
     command = [str(program), str(simple(tmp_path)), str(tmp_path / "out")]
     done = subprocess.run(command, input=given, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 1
@@ -237,10 +239,9 @@ def test_invalid_calls_abort_as_in_disksim(library: Library, tmp_path: Path, giv
     ],
 )
 def test_errors_name_the_invalid_file_or_override(
-    library: Library, tmp_path: Path, parameters: str, more: list[str], says: str
+    program: Path, tmp_path: Path, parameters: str, more: list[str], says: str
 ) -> None:
     simple(tmp_path)
-    program = library.build(SOURCES / "disksim_program.c", tmp_path)
     command = [str(program), str(tmp_path / parameters), str(tmp_path / "out"), *more]
     done = subprocess.run(command, input="", capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 1

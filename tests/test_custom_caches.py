@@ -64,6 +64,10 @@ class Insists(Lru):
     def victim(self, key, after):
         return 0
 
+class First(Lru):
+    def admits(self, key):
+        return key < 4
+
 class Bare(Replacement):
     pass
 """
@@ -80,7 +84,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder with policies, which is the working folder."""
+    """Return the working folder, which has the policies."""
     shutil.copy(ROOT / "examples" / "custom_caches.py", tmp_path)
     (tmp_path / "mine.py").write_text(CLASSES)
     monkeypatch.chdir(tmp_path)
@@ -112,7 +116,7 @@ def test_policies_decide_admission(trace: Path, library: str) -> None:
     whole, second, first = (cache.hits for cache in found.caches)
     assert first == whole != second
     assert [cache.label for cache in found.caches][1:] == ["mine:Second,times=2", "mine:Second,times=1"]
-    # With room for all, a page that is referenced n times is hit n - 2 times, or 1 less where all come in.
+    # If all pages fit, a page with n references has n - 2 hits, or n - 1 if every page is admitted.
     roomy = sledsim.studies.hit_ratio(trace, ["lru", "mine:Second"], 20_000)
     whole, second = (cache.hits for cache in roomy.caches)
     distinct = roomy.references - whole
@@ -138,6 +142,18 @@ def test_refused_lines_bypass_the_cache(folder: Path, library: str, system: str)
         for each in survived.power_cuts:
             assert each["written_blocks"] > 0
             assert each["lost_durable_blocks"] == each["unreadable_blocks"] == 0
+
+
+def test_refused_lines_are_not_read_ahead(folder: Path) -> None:
+    rows = [f"{line * 10_000_000},0,{line * 4096},4096,R" for line in range(8)]
+    (folder / "lines.csv").write_text("\n".join(["t_ns,device,offset_bytes,bytes,op", *rows, ""]))
+    ahead = {"kind": "sequential", "most_bytes": 32_768}
+    cache = {"kind": "ram-cache", "bytes": 1 << 20, "line_bytes": 4096, "read_ahead": ahead, "policy": "mine:First"}
+    workload = {"kind": "trace", "path": "lines.csv"}
+    result = sledsim.run({"workload": workload, "system": {**cache, "child": "g2"}})
+    counts = {each["name"]: each["value"] for each in result.components[0]["counts"]}
+    # The first two of the four admitted lines start the stream, and the other two are read ahead.
+    assert (counts["read_ahead_blocks"], counts["read_ahead_used_blocks"]) == (16, 16)
 
 
 def test_failures_name_the_line_or_page(folder: Path, trace: Path) -> None:

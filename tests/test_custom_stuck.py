@@ -1,4 +1,4 @@
-"""Custom code that does not return: its call is ended, or else the command."""
+"""Custom code that does not return: its call is ended, or if that is impossible, the command."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ COMMAND = [sys.executable, "-c", "from sledsim.cli import main; main()"]
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the working folder, which has a place for classes."""
+    """Return the working folder, from which classes are imported."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-#: The base class and the method that blocks of a role, and a system with it.
+#: By role: the base class, the method that blocks, and a system with the class.
 WAITING = {
     "scheduler": ("schedulers:Policy", "pick(self, now_ns, pending)", {"device": "g2", "scheduler": "mine:Mine"}),
     "replacement": (
@@ -119,7 +119,7 @@ def test_commands_end_when_custom_code_holds_the_interpreter(folder: Path) -> No
     assert "in pick" in done.stderr
 
 
-#: Steps that hold the interpreter for years: one that looks for signals now and then, and one that does not.
+#: Expressions that hold the interpreter for years: one checks for signals at times, the other does not.
 BACKTRACKS, COUNTS = "re.match('(a+)+$', 'a' * 60 + 'b')", "sum(range(10**12))"
 
 
@@ -135,7 +135,7 @@ def test_code_that_holds_the_interpreter_and_checks_signals_is_ended(folder: Pat
     "cache",
     [
         {"kind": "ram-cache", "bytes": 1 << 30, "child": "g2"},
-        {"kind": "mcd", "mems": "g2", "disk": "atlas10k", "mems_bytes": 1 << 28},
+        pytest.param({"kind": "mcd", "mems": "g2", "disk": "atlas10k", "mems_bytes": 1 << 28}, marks=pytest.mark.slow),
     ],
     ids=lambda cache: str(cache["kind"]),
 )

@@ -9,15 +9,15 @@ import pytest
 
 import fuzz
 from conftest import size
-from fuzzing.campaign import Tally, Worker, cases, tried
-from fuzzing.doors import NAMES, TURNS, Case, doors
+from fuzzing.campaign import Tally, Worker, cases, try_cases
+from fuzzing.targets import NAMES, TURNS, Case, targets
 from fuzzing.worker import packed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-#: Inputs that did not end as they should, once.
+#: Inputs that once caused a crash, a hang or a broken invariant.
 FINDINGS = sorted(fuzz.FINDINGS.glob("*.json"))
 #: Cases of each process of a test.
 CASES = size(450, 900)
@@ -28,13 +28,13 @@ SEEDS = [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3))]
 @pytest.mark.parametrize("seed", SEEDS)
 def test_fuzzed_inputs_are_refused_or_keep_the_invariants(seed: int) -> None:
     tally = Tally()
-    tried(cases(seed, 0, 1), tally, count=CASES)
-    findings = [f"{finding.name} {finding.what}: {finding.detail[-1_500:]}" for finding in tally.findings]
+    try_cases(cases(seed, 0, 1), tally, count=CASES)
+    findings = [f"{finding.name} {finding.kind}: {finding.detail[-1_500:]}" for finding in tally.findings]
     assert not findings, "\n".join(findings[:5])
     assert tally.cases == CASES
     for name in NAMES:
-        counts = {outcome: tally.by_door[name, outcome] for outcome in ("accepted", "refused")}
-        # A door that lets all in, or nothing, tries nothing.
+        counts = {outcome: tally.by_target[name, outcome] for outcome in ("accepted", "refused")}
+        # If a target accepts all inputs or none, its inputs test nothing.
         assert min(counts.values()) > CASES // 200, (name, counts)
 
 
@@ -48,12 +48,12 @@ def worker() -> Iterator[Worker]:
 @pytest.mark.parametrize("path", FINDINGS, ids=lambda path: path.stem)
 def test_earlier_findings_are_fixed(worker: Worker, path: Path) -> None:
     kept = json.loads(path.read_text())
-    outcome, finding = worker.attempt(f"{kept['door']}:0:0", packed(kept["given"]))
+    outcome, finding = worker.attempt(f"{kept['target']}:0:0", packed(kept["given"]))
     assert outcome in {"accepted", "refused"}, finding
 
 
 def test_the_same_case_makes_the_same_input() -> None:
-    known = doors()
+    known = targets()
     assert set(known) == set(NAMES) == set(TURNS)
     for name in NAMES:
         inputs = [json.dumps(known[name].make(Case(name, 7, number).random())) for number in (3, 4, 3)]

@@ -123,7 +123,7 @@ def press_ctrl_c() -> Iterator[Callable[[float], None]]:
 
 @pytest.fixture(scope="module")
 def blank_trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a trace of a request and then nothing but blank lines, which take seconds to pass."""
+    """Return a trace of one request and blank lines that take seconds to read."""
     path = tmp_path_factory.mktemp("blank") / "blank.csv.gz"
     with gzip.open(path, "wb", compresslevel=1) as trace:
         trace.write(b"t_ns,device,offset_bytes,bytes,op\n0,0,0,512,R\n")
@@ -170,7 +170,7 @@ def test_columns_of_a_long_log_can_be_interrupted() -> None:
 
 
 def raise_sigint(*_: object) -> None:
-    """Press Ctrl-C: Python raises it here, not where the core looks for signals."""
+    """Press Ctrl-C. Python raises KeyboardInterrupt here, not where the core checks for signals."""
     signal.raise_signal(signal.SIGINT)
 
 

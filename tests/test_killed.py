@@ -70,7 +70,7 @@ def kill_while_it_writes(
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a trace that takes some tenths of a second to convert."""
     path = tmp_path_factory.mktemp("trace") / "long.csv"
-    lines = (f"{i * 1000},0,{i % 5000 * 4096},4096,{'RW'[i % 3 == 0]}" for i in range(size(300_000, 600_000)))
+    lines = (f"{i * 1000},0,{i % 5000 * 4096},4096,{'RW'[i % 3 == 0]}" for i in range(size(150_000, 600_000)))
     path.write_text("\n".join(["t_ns,device,offset_bytes,bytes,op", *lines, ""]))
     return path
 
@@ -79,7 +79,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def scenario(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a scenario whose log takes some tenths of a second to be written."""
     path = tmp_path_factory.mktemp("scenario") / "long.toml"
-    path.write_text(SCENARIO.format(requests=size(150_000, 300_000)))
+    path.write_text(SCENARIO.format(requests=size(75_000, 300_000)))
     return path
 
 

@@ -1,4 +1,4 @@
-"""Limits without a key, as a user meets them; and small systems with failed members, which never hang."""
+"""Limits without a key, and small systems with failed members, which must not hang."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 DOCS = Path(__file__).parents[1] / "docs"
 
-#: Runs scenarios of the numbers that it is given, in little memory, and says of each that it has ended.
+#: Runs the scenarios with the given numbers, in little memory, and prints a line for each that ended.
 RUNNER = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
@@ -38,7 +38,7 @@ for number in map(int, sys.argv[1:]):
     try:
         result = sledsim.run(document, check=True).summary["requests"]
     except RunError as error:
-        # Those who ask again at once, of an array that has lost all and says so at once, ask for ever.
+        # A closed workload on an array that has lost all data submits requests for ever, as they fail at once.
         closed = document["workload"]["arrival"]["kind"] == "closed" and "requests" not in document["run"]
         assert closed and error.kind == "endless", (number, error)
         print(number, "asked for ever", flush=True)
@@ -84,7 +84,7 @@ def test_extents_that_are_too_large_to_be_moved_are_refused() -> None:
     striped = {"kind": "stripe", "unit_bytes": 1024, "members": [{"count": 2, "device": "g2"}]}
     cuts = {"power_cuts": {"times_s": [0.1]}}
     most = {name: most for name, most, *_ in _core.limits()}["parts of a request"]
-    # A run with power cuts holds the data of all that is under way: 256 B of it count as a part.
+    # A run with power cuts holds the data of all requests under way, of which 256 B count as a part.
     refused: list[tuple[Any, int, dict[str, Any], str]] = [
         (
             drive,
@@ -128,7 +128,7 @@ def test_a_request_of_too_many_blocks_is_refused_by_a_device_and_fails_in_a_run(
     assert (result["requests"]["completed"], result["requests"]["failed"]) == (1, 1)
     assert f"more than {most} blocks" in result["run"]["note"]
     drawn = {"arrival": {"kind": "poisson", "rate_per_s": 0.001}, "size_bytes": {"kind": "fixed", "value": 1e10}}
-    # Served in their order, and by events.
+    # Served in arrival order, and by events.
     for scheduler in ("fcfs", "sptf"):
         system = {"device": "cheetah73", "scheduler": scheduler}
         result = sledsim.run({"workload": drawn, "system": system, "run": {"requests": 3}})
@@ -137,7 +137,7 @@ def test_a_request_of_too_many_blocks_is_refused_by_a_device_and_fails_in_a_run(
 
 
 def test_figures_of_a_device_with_tiny_blocks_take_little_memory() -> None:
-    """Twenty of its cylinders hold more blocks than fit into memory with the sled's way over each."""
+    """The paths over the blocks of twenty cylinders would not fit into memory."""
     device = sledsim.Device("g2", bit_nm=2.0, active_tips=2, block_bytes=8, tip_sector_bytes=8, layout="simple")
     assert 20 * device.tracks * device.rows * device.blocks_per_row > 2**24
     # 80 of a tip sector's 90 bits are data; a track's bits pass in 71 ms, and turning round after them takes less than
@@ -150,7 +150,7 @@ def test_small_systems_with_failed_members_never_hang() -> None:
     count = size(60, 760)
     numbers = [str(number) for number in range(count)]
     tools = Path(__file__).parents[1] / "tools"
-    # Each takes some hundredths of a second.
+    # Each scenario takes some hundredths of a second.
     done = subprocess.run(
         [sys.executable, "-c", RUNNER, *numbers],
         cwd=tools,

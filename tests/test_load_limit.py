@@ -121,17 +121,22 @@ def poisson_trace(path: Path, rate_per_s: float, requests: int = 20_000) -> Path
     return path
 
 
-def test_a_trace_is_scaled_in_time(tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+def test_a_trace_is_scaled_in_time(tmp_path: Path) -> None:
     trace = poisson_trace(tmp_path / "poisson.csv", 100.0)
-    found = sledsim.find_limit(trace, ["simpledisk-constant", "g2"], ["fcfs", "sptf"], p99_ms=6.0)
+    found = sledsim.find_limit(trace, ["simpledisk-constant", "g2"], p99_ms=6.0)
     limit = found["simpledisk-constant", "fcfs"].limit
     assert limit is not None
     assert limit.rate_per_s == pytest.approx(rate_of_p99(6.0), rel=0.05)
     # The time scale of the row gives the same run.
     result = sledsim.replay(trace, "simpledisk-constant", time_scale=limit.setting)
     assert result.response.p99_ms == limit.p99_ms
-    assert len(found) == 4
+    assert len(found) == 2
     assert found.pandas().columns[:2].tolist() == ["device", "scheduler"]
+
+
+def test_the_command_prints_draws_and_writes_limits(tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+    trace = poisson_trace(tmp_path / "poisson.csv", 100.0, 2000)
+    found = sledsim.find_limit(trace, ["simpledisk-constant", "g2"], ["fcfs", "sptf"], p99_ms=6.0)
     options = ("--device", "simpledisk-constant,g2", "--scheduler", "fcfs,sptf", "--find-limit", "p99=6ms")
     shown = sledsim_cli("replay", trace, *options, "--plot", tmp_path / "limits.json")
     assert shown.status == 0, shown.err

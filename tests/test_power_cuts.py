@@ -1,4 +1,4 @@
-"""Power cuts of a run, as people ask for them and see them."""
+"""Power cuts of a run: their keys and tables."""
 
 from __future__ import annotations
 
@@ -33,36 +33,9 @@ def test_volatile_caches_lose_unflushed_data_and_report_it() -> None:
     assert len(table.rows) == 3
 
 
-def test_non_volatile_caches_lose_nothing() -> None:
-    cuts = run({**CACHE, "volatile": False}, random=4).summary["power_cuts"]
-    assert sum(cut["written_blocks"] for cut in cuts) > 1000
-    assert sum(cut["lost_blocks"] + cut["lost_durable_blocks"] for cut in cuts) == 0
-
-
-ARRAY = {"kind": "raid5", "members": [{"count": 4, "device": "atlas10k"}], "journal": {}}
-NESTED = {
-    "an array": ARRAY,
-    "a mirror in a volume": {
-        "kind": "concat",
-        "members": ["g2", {"kind": "mirror", "members": [{"count": 2, "device": "g2"}], "journal": {}}],
-    },
-    "a cache that lasts over an array": {**CACHE, "volatile": False, "child": ARRAY},
-    "a write buffer": {"kind": "mwb", "mems": {"device": "g1"}, "disk": {"device": "atlas10k"}},
-    "a caching disk": {"kind": "mcd", "mems": {"device": "g1"}, "disk": {"device": "atlas10k"}},
-}
-
-
-@pytest.mark.parametrize("system", NESTED.values(), ids=NESTED.keys())
-def test_every_correct_system_recovers_and_serves(system: dict[str, Any]) -> None:
-    cuts = run(system, times_s=[0.3]).summary["power_cuts"]
-    assert len(cuts) == 1
-    assert cuts[0]["lost_durable_blocks"] == cuts[0]["lost_blocks"] == 0
-    assert cuts[0]["written_blocks"] > 0
-    assert cuts[0]["recovery_s"] is None or cuts[0]["recovery_s"] >= 0.0
-
-
 def test_the_table_explains_a_missing_recovery_time() -> None:
-    result = run(NESTED["a caching disk"], times_s=[0.2, 0.2001])
+    caching_disk = {"kind": "mcd", "mems": {"device": "g1"}, "disk": {"device": "atlas10k"}}
+    result = run(caching_disk, times_s=[0.2, 0.2001])
     first, second = result.summary["power_cuts"]
     assert first["recovery_s"] is None
     assert "cut again before" in str(result.tables()[-1])

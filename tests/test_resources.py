@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from conftest import Outcome
 
-#: The command line with a limit on a resource, which comes with its name first.
+#: The command line under a resource limit; its first arguments are the name of the resource and the limit.
 LIMITED = """
 import resource, sys
 limited, most = getattr(resource, sys.argv.pop(1)), int(sys.argv.pop(1))
@@ -59,7 +59,7 @@ def sweep_file(scenario_file: Path) -> Path:
     return path
 
 
-#: A rebuild of whole drives, unit by unit of 512 B, beside reads that wait for it; power fails meanwhile.
+#: A rebuild of whole drives in units of 512 B, with reads that wait for it and a power cut.
 REBUILT = """\
 workload.arrival = { kind = "closed", outstanding = 3 }
 run = { time_s = 0.39, requests = 366, power_cuts.times_s = [0.2] }
@@ -78,7 +78,7 @@ members = [{ count = 5, system = { device = "g1-paper", scheduler = "zsptf" } }]
 """
 
 
-#: More is written than is held.
+#: The run writes more data than can be held.
 LARGE = """\
 run = { requests = 40, power_cuts.times_s = [1e6] }
 [workload]
@@ -117,7 +117,7 @@ def test_out_of_memory_is_reported(scenario_file: Path) -> None:
 
 @pytest.mark.parametrize("ending", size(["svg"], ["svg", "png", "html"]))
 def test_out_of_memory_in_a_picture_keeps_the_run(scenario_file: Path, tmp_path: Path, ending: str) -> None:
-    # The engine that draws reserves gigabytes of addresses, and ends its process where it does not get them.
+    # The chart converter reserves gigabytes of address space, and its process ends if that fails.
     picture = tmp_path / f"picture.{ending}"
     found = limited("RLIMIT_AS", 2 << 30, "run", scenario_file, "--plot", picture)
     assert found.status == 2
@@ -143,7 +143,7 @@ def test_drawing_process_is_restarted_after_it_ended(tmp_path: Path) -> None:
     assert "<svg" in converted_text("vegalite_to_svg", chart.to_dict(), vl_version=vega_lite_version())
 
 
-#: The command line, in which there is no memory any more once a run is over.
+#: The command line, with a MemoryError at the end of a run.
 NO_MEMORY = """
 import sys
 from sledsim.runs import running
@@ -178,9 +178,9 @@ def test_a_store_of_many_parts_is_read_with_few_open_files(sweep_file: Path, tmp
     (part,) = Store(tmp_path / "s").parts("runs")
     whole = limited("RLIMIT_NOFILE", 1024, "sweep", "show", tmp_path / "s")
     with duckdb.connect() as connection:
-        for _ in range(100):
+        for _ in range(size(70, 100)):
             write_batch(connection, tmp_path / "s", [("runs", f"FROM '{part}'")])
-    # How many the reader opens at once depends on its threads, that is on the machine.
+    # The number of files that the reader opens at once depends on its threads, thus on the machine.
     for most in size([64], [48, 64, 128, 256]):
         assert limited("RLIMIT_NOFILE", most, "sweep", "show", tmp_path / "s") == whole
 
@@ -226,7 +226,9 @@ def test_write_errors_are_reported(
 
 
 # DuckDB writes logs, the core writes traces as text, and Python writes the rest.
-@pytest.mark.parametrize("name", ["log.parquet", "trace.csv", "chart.html", *size([], ["log.csv", "trace.parquet"])])
+@pytest.mark.parametrize(
+    "name", ["log.parquet", "trace.csv", "chart.json", *size([], ["log.csv", "trace.parquet", "chart.html"])]
+)
 def test_full_disks_keep_earlier_files(scenario_file: Path, tmp_path: Path, name: str) -> None:
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[1] == resource.RLIM_INFINITY
     folder = tmp_path / "full"
@@ -287,7 +289,7 @@ def test_local_clusters_listen_on_loopback_only(tmp_path: Path) -> None:
 
 
 def test_too_many_sleds_are_refused_before_allocation(tmp_path: Path) -> None:
-    # Each has its own queue: allocated first they would take more than a gigabyte.
+    # Each has its own queue: together they would take more than a gigabyte.
     drive = {"kind": "drive", "device": {"name": "g1-paper", "sleds": 1024}, "scheduler": {"name": "asptf"}}
     member = {"kind": "partition", "child": drive, "first_block": 54547, "bytes": 16777216}
     workload = {"arrival": {"kind": "poisson", "rate_per_s": 10.0}}

@@ -42,6 +42,26 @@ def test_the_crate_reuses_the_build_of_the_simulator() -> None:
     assert theirs == ours
 
 
+def features_of(edges: str, *packages: str) -> dict[str, str]:
+    """Return the packages that a build of these compiles, with their features."""
+    command = ["cargo", "tree", "--locked", f"--edges={edges}", "--prefix=none", "--no-dedupe", "--format={p}\t{f}"]
+    command += [f"--package={package}" for package in packages]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return dict(line.split("\t") for line in done.stdout.splitlines() if "\t" in line)
+
+
+def test_extension_library_and_tests_use_the_same_build_of_the_core() -> None:
+    core = features_of("normal,build", "sledsim")
+    tests = [f"sledsim-{name}" for name in ("tests", "c", "plugin", "disksim", "nbd")]
+    for edges, packages in (
+        ("normal,build", ["sledsim-python"]),
+        ("normal,build", ["sledsim-c"]),
+        ("normal,build,dev", tests),
+    ):
+        build = features_of(edges, *packages)
+        assert {package: build[package] for package in core} == core, packages
+
+
 @pytest.mark.parametrize(
     ("core", "says"),
     [

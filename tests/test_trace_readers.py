@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import sledsim
-from sledsim import ScenarioError, SledsimError, TraceError
+from sledsim import ScenarioError, TraceError
 from sledsim.traces import Trace, open_trace
 
 if TYPE_CHECKING:
@@ -108,45 +108,6 @@ def test_hit_ratios_of_a_list_of_keys(tmp_path: Path, sledsim_cli: Callable[...,
     assert "offset" not in shown.out
 
 
-@pytest.mark.parametrize(
-    ("content", "format_"),
-    [
-        ("1,2,3\n4,5,6\n", None),
-        ("[system]\ndevice = 'g2'\n", None),
-        ("t_ns,device,offset_bytes,bytes,op\n0,0,0,512,R\n", "csv"),
-        ("0 1 0 0\n1 1 0 1\n", "arc"),
-    ],
-)
-def test_other_texts_are_no_lists_of_keys(tmp_path: Path, content: str, format_: str | None) -> None:
-    path = tmp_path / "text"
-    path.write_text(content)
-    if format_ is None:
-        with pytest.raises(TraceError):
-            open_trace(path)
-    else:
-        assert open_trace(path).format == format_
-
-
-FIU = """\
-89966991347923 4253 nfsd 508915680 8 W 6 0 dd0f1bb0a1d5e0f2ad5a1a5f1ea8e2ab
-89966991385441 2250 my daemon 435219504 8 R 6 0 4c1a37f0c5d6f9d1a1a5a0a2f5c3f9de
-89967404883343 4253 nfsd 508915688 16 W 6 1 5be5b38cf6d3a4fd1ef4e1b6f64a7c5b 0a1b
-"""
-
-
-def test_fiu_records_are_nanoseconds_and_sectors(tmp_path: Path) -> None:
-    path = tmp_path / "homes.blkparse"
-    path.write_text(FIU)
-    trace = open_trace(path)
-    assert trace.format == "fiu"
-    head = trace.head()
-    assert head["time_ns"].tolist() == [0, 37518, 413535420]
-    assert head["offset_bytes"].tolist() == [508915680 * 512, 435219504 * 512, 508915688 * 512]
-    assert head["bytes"].tolist() == [4096, 4096, 8192]
-    assert head["read"].tolist() == [False, True, False]
-    assert trace.info()["devices"] == 2
-
-
 FIO_LOG = """\
 0, 463970, 0, 4096, 249856, 0
 0, 278801, 0, 4096, 3104768, 0
@@ -170,15 +131,6 @@ def test_latencies_of_a_fio_log_are_recorded_responses(tmp_path: Path, sledsim_c
     assert done.status == 0, done.err
     groups = json.loads(done.out)["groups"]
     assert groups["all"]["measured_mean_ms"] == pytest.approx((0.463970 + 0.278801 + 5.2 + 1.016492) / 4)
-
-
-def test_a_fio_log_without_offsets_names_the_option_of_fio(tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
-    path = tmp_path / "n_lat.1.log"
-    path.write_text("3, 3720058, 0, 4096, 0\n5, 2006487, 1, 4096, 0\n")
-    for command in (["trace"], ["replay"], ["validate-drive", "atlas10k"]):
-        done = sledsim_cli(*command, path)
-        assert done.status == 2
-        assert "record it again with fio's option log_offset=1" in done.err
 
 
 def test_logs_that_fio_writes_are_read(tmp_path: Path) -> None:
@@ -246,10 +198,3 @@ def test_columns_in_memory_are_sorted(tmp_path: Path) -> None:
     query = f"SELECT * FROM (VALUES {values}) t(t_ns, offset_bytes, bytes, op)"
     duckdb.execute(f"COPY ({query}) TO '{parquet}' (FORMAT parquet)")
     assert sledsim.replay(parquet, "g2", sort=True).requests.completed == 200
-
-
-def test_traces_without_times_cannot_be_sorted(tmp_path: Path) -> None:
-    path = tmp_path / "list.lis"
-    path.write_text("0 1 0 0\n1 1 0 1\n")
-    with pytest.raises(SledsimError, match="sort: the records of this trace have no times: leave it out"):
-        open_trace(path, sort=True)

@@ -1,5 +1,5 @@
-"""A fuzzer of all that Sledsim reads: documents, traces, DiskSim's files, arguments of Python, and systems at random.
+"""A fuzzer of everything that Sledsim reads: documents, traces, DiskSim files, Python arguments and random systems.
 
-A case is a door, a seed and a number: the same ones make the same input everywhere. Doors make an input and try it;
-what may come out are errors of Sledsim's own, or a result that keeps the invariants.
+A case is a target, a seed and a number, which determine its input. A target makes an input and tries it; permitted
+outcomes are errors of Sledsim and results that keep the invariants.
 """

@@ -1,4 +1,4 @@
-"""Arguments of the Python functions: calls as text, each argument as it should be or anything else."""
+"""Calls of public Python functions, each argument valid or arbitrary."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from random import Random
 
-    from fuzzing.doors import Given
+    from fuzzing.targets import Given
 
 DEVICES = (
     "g1",
@@ -31,7 +31,7 @@ SCENARIO = (
     '{"workload": {"arrival": {"kind": "poisson", "rate_per_s": 300.0}}, "system": {"device": "g2"}, '
     '"run": {"requests": 30}}'
 )
-#: What any argument may be, as Python text.
+#: Values for any argument, as Python text.
 ANYTHING = (
     *(
         "None",
@@ -102,21 +102,21 @@ SETS = (
 RUNS = (SCENARIO, "sledsim.Scenario.load(scenario)", "'g2'", "Path('examples/first.toml')", f"[{SCENARIO}]", "result")
 MICRONS = ("0.0", "10", "-50", "[0, 25, 50]", "50.0001", "np.linspace(-50, 50, 5)")
 
-#: A session and a database that nothing has happened to.
+#: A session and a database in their initial state.
 SESSION = "sledsim.Session(scenario, log=True)"
 DATABASE = "connect(Path(folder, 'a.db'), 'g2')"
 INSTANTS = ("None", "0", "10**6", "5 * 10**9", "10**18", "[0, 10, 20]")
 DRAWINGS = ("'g2'", "{'based_on': 'g2'}", "{'based_on': 'g2', 'bit_nm': 40}", "'cheetah73'")
 
-#: There is none: what is right otherwise ends there, before anything boots.
+#: A machine that does not exist, so that valid calls end before a machine boots.
 NO_MACHINE = "machine=Path(folder, 'none')"
-#: What refuses all that is of no type that it takes in its own words.
+#: Functions that refuse arguments of a wrong type with an error of Sledsim.
 OWN_WORDS = ("device.", "machine.", "partial(machine.")
 
-#: What simulates as many lifetimes as it is asked for, and with Ctrl-C those so far.
+#: Functions that simulate any number of lifetimes; after Ctrl-C they return those so far.
 ENDS_EARLY = "reliability.simulate("
 
-#: Calls by name: what is called, what must be given, and by keyword what may be.
+#: Calls by name: function, required arguments, optional arguments.
 CALLS: dict[str, tuple[str, tuple[tuple[str, ...], ...], dict[str, tuple[str, ...]]]] = {
     "positioning": ("device.positioning_ms", (LBNS,), {"read": TRUTHS, "at_ms": TIMES}),
     "serve": ("device.serve", (LBNS, COUNTS), {"read": TRUTHS, "due_ms": TIMES}),
@@ -315,7 +315,7 @@ class Arguments:
     """Calls of public functions."""
 
     def make(self, random: Random) -> Given:
-        """Make a call."""
+        """Draw a call."""
         name = random.choice([*CALLS])
         called, places, keywords = CALLS[name]
         wrong = random.choice([0.0, 0.15, 0.4])
@@ -361,14 +361,14 @@ class Arguments:
         except TypeError as error:
             if given["call"].startswith(OWN_WORDS):
                 raise
-            # What is of no type that a function takes may be refused as everywhere in Python.
+            # Python refuses arguments of a wrong type with TypeError.
             raise sledsim.SledsimError(str(error)) from None
         except Exception as error:
             if ".execute(" in given["call"] and type(error).__module__.startswith("apsw"):
-                # SQLite's own words, as documented.
+                # Errors of SQLite are documented.
                 raise sledsim.SledsimError(str(error)) from None
             raise
         if isinstance(found, float):
-            require(not math.isnan(found), "an answer that is not a number")
+            require(not math.isnan(found), "a result that is not a number")
         elif isinstance(found, np.ndarray) and found.dtype.kind == "f":
-            require(np.isfinite(found).all(), "an answer that is not finite")
+            require(np.isfinite(found).all(), "a result that is not finite")

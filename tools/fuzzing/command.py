@@ -1,4 +1,4 @@
-"""The command line: commands with files and options as they should be, or not; what comes out is a status and words."""
+"""Commands with valid and invalid files and options: they end with a documented status and a message."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from random import Random
 
-    from fuzzing.doors import Given
+    from fuzzing.targets import Given
 
-#: Stands for the file that is read, where a command reads it once more.
+#: Placeholder of the input file, for commands that read it twice.
 FILE = "{}"
 #: Settings and options that keep runs short.
 SHORT = ("--set", "run.requests=30", "--set", "run.warmup_requests=0")
@@ -28,7 +28,7 @@ TRIED = ("--trials", "2", "--threads", "1", "--store", "s", "--set", "search.rep
 ROLE = ("--replications", "2", "--requests", "30")
 COST = (*SHORT, "--set", "cost.replications=1")
 SWEEP = ("sweep", "run", "--threads", "1", "--store", "s", "--set", "sweep.replications=1", *SHORT)
-#: Commands by what they read: documents of a kind, traces, or nothing. What they read stands at their end.
+#: Commands by kind of input: documents of a kind, traces, or none. The input is the last argument.
 OF_DOCUMENTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "scenario": (
         ("run", *SHORT),
@@ -78,13 +78,13 @@ OF_NOTHING = (
     ("list", "formats"),
     ("role-test", "merit", "sptf", "--without", "sstf_lbn", *ROLE),
 )
-#: What would boot or serve, if it were not refused before it does: nothing is there to boot, a system has one address.
+#: Commands that boot or serve; here they are refused first, for want of a machine or of an address.
 OF_NOWHERE = (
     ("machine", "g2", "--machine", "none", "--program", "postmark", "--size", "files=5"),
     ("machine", "g2", "--machine", "none", "--file", "none", "--trace", "t.csv", "--", "ls"),
     ("serve", "g2", "--socket", "s", "--tcp", "1"),
 )
-#: What is asked of the store of a sweep or a search that has run.
+#: Commands on the store of a finished sweep or search.
 OF_STORES = (
     ("sweep", "status"),
     ("sweep", "show", "--json"),
@@ -105,15 +105,15 @@ OPTIONS = (
     "--frob",
     "-h",
 )
-#: Exit statuses: all is well, what was asked for is wrong, and Ctrl-C.
+#: Exit statuses: success, error, and Ctrl-C.
 STATUSES = {0, 1, 2, 130}
 
 
 class Command:
-    """Commands."""
+    """Command lines."""
 
     def make(self, random: Random) -> Given:
-        """Make a command line and the file that it reads."""
+        """Draw a command line and its input file."""
         kind = random.random()
         given: Given = {"name": None, "content": ""}
         if kind < 0.6:
@@ -134,12 +134,12 @@ class Command:
             words = list(random.choice((*OF_NOTHING, *OF_NOWHERE)))
         for _ in range(random.choice([0, 0, 0, 1, 2])):
             value = random.choice([str(mutation.wild(random))[:3000], "g2", "log.csv", "plot.svg", "1"])
-            # The last may want what is read for its value.
+            # The last option may take the input file as its value.
             words.insert(random.randint(1, len(words)), random.choice([random.choice(OPTIONS), value]))
         return {**given, "words": [word.replace("\x00", "") for word in words]}
 
     def attempt(self, given: Given, folder: Path) -> None:
-        """Give the command, and others of what it leaves behind."""
+        """Run the command, and others on the files that it wrote."""
         words = list(given["words"])
         if given["name"]:
             path = folder / given["name"]
@@ -153,7 +153,7 @@ class Command:
             self.status([*given["then"], "s"], folder)
 
     def status(self, words: list[str], folder: Path) -> int:
-        """Give a command; return its exit status: 0, or 130 where it was interrupted."""
+        """Run a command; return its exit status: 0, or 130 if it was interrupted."""
         from contextlib import chdir
 
         from typer.testing import CliRunner
@@ -161,13 +161,13 @@ class Command:
         from sledsim import SledsimError
         from sledsim.cli.app import app
 
-        # What was asked for may be long; it ends when it is told to.
+        # Long commands are interrupted.
         with chdir(folder), interrupted_in_time():
             done = CliRunner().invoke(app, words)
         if done.exception is not None and not isinstance(done.exception, SystemExit):
             raise done.exception
         require(done.exit_code in STATUSES, f"exit status {done.exit_code}")
-        require(done.exit_code == 0 or done.stderr or done.stdout, "nothing was said")
+        require(done.exit_code == 0 or done.stderr or done.stdout, "no message")
         require("Traceback" not in done.stderr, "a traceback")
         if done.exit_code == 2:
             refused: Any = SledsimError(done.stderr[:500] or done.stdout[:500])

@@ -1,4 +1,4 @@
-"""Custom policies and mechanisms: classes of each role that are correct, raise, block, or answer nonsense."""
+"""Custom policies and mechanisms: classes of each role that are correct, raise, block, or return invalid values."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from random import Random
 
-    from fuzzing.doors import Given
+    from fuzzing.targets import Given
 
-#: By role: the class that it is made from, and for each method its arguments and answers that are right.
+#: By role: the base class, and for each method its arguments and valid return values.
 ROLES: dict[str, tuple[str, dict[str, tuple[str, tuple[str, ...]]]]] = {
     "scheduler": (
         "sledsim.schedulers.Policy",
@@ -67,12 +67,12 @@ ROLES: dict[str, tuple[str, dict[str, tuple[str, tuple[str, ...]]]]] = {
         },
     ),
 }
-#: Answers that no method may give.
+#: Return values that are invalid for all methods.
 NONSENSE = (
     *("-1", "10**30", "float('nan')", "float('inf')", "-0.5", "1e300", "'x'", "b''", "[0]", "object()", "{}", "10**6"),
     *("type('Row', (), {'__index__': lambda self: self.nothing})()", "lambda: 0", "self", "2**63", "True", "None"),
 )
-#: Statements that end a method in another way, or spoil what it was given.
+#: Statements that do not return, raise, or change an argument.
 MISHAPS = (
     *("raise ValueError('wrong')", "raise KeyboardInterrupt", "raise SystemExit(3)", "raise StopIteration", "1 / 0"),
     *("self.pick = self.victim = None", "del self.__class__", "self.nothing.at_all", "raise ValueError('\\ud800' * 9)"),
@@ -83,7 +83,7 @@ MISHAPS = (
         "exec('while True: pass')",
     ),
 )
-#: Bodies of a class: what every class may have, and what none can begin with.
+#: Class bodies: valid ones, and ones that fail.
 BODIES = (
     "weight: float = 1.5",
     "positioning = False",
@@ -92,21 +92,21 @@ BODIES = (
     "weight: Nothing = 1",
     "pick = 3",
 )
-#: Capacities of a device, the right ones first.
+#: Capacities of a device, valid ones first.
 CAPACITIES = ("1000", "100_000", "0", "-1", "10**30", "None", "0.5")
-#: Methods of a class by itself, as ``__post_init__`` and copies ask for it.
+#: Special methods of a class that construction and copies call.
 MOMENTS = ("__post_init__", "__deepcopy__", "__init__")
 
 
 class CustomPolicies:
-    """Classes, each in the place of a small system that asks it."""
+    """Classes, each in a small system that calls it."""
 
     def make(self, random: Random) -> Given:
-        """Make a class, and the scenario that names it."""
+        """Draw a class, and a scenario that names it."""
         role = random.choice([*ROLES])
         base, methods = ROLES[role]
         module, _, name = base.rpartition(".")
-        # A class that waits is ended soon.
+        # A short time limit for classes that wait.
         lines = [f"from {module} import {name}", f"class Mine({name}):", "    limit_s = 0.5"]
         wrong = random.choice([0.0, 0.0, 0.15, 0.5])
         lines += [f"    {body}" for body in BODIES if random.random() < wrong / 3]
@@ -120,14 +120,14 @@ class CustomPolicies:
         return {"role": role, "source": "\n".join(lines) + "\n", "scenario": _scenario(random, role)}
 
     def attempt(self, given: Given, folder: Path) -> None:
-        """Run the scenario with the class; an error of the class says which it is."""
+        """Run the scenario with the class; errors must name the class or a key."""
         from contextlib import chdir
 
         from sledsim import RunError
         from sledsim.scenario.reading import resolve
 
         source: str = given["source"]
-        # What was imported once is not imported again: each class has a module of its own.
+        # Python imports a module once, so each class has its own module.
         module = "mine_" + hashlib.sha256(source.encode()).hexdigest()[:16]
         (folder / f"{module}.py").write_text(source)
         document = json.loads(json.dumps(given["scenario"]).replace("MODULE", module))
@@ -142,11 +142,11 @@ class CustomPolicies:
 
 
 def _method(random: Random, name: str, arguments: str, right: tuple[str, ...], wrong: float) -> list[str]:
-    """Write a method: as it should be, or in this share of cases not."""
+    """Write a method, invalid in this share of cases."""
     way = random.random()
     lines = [f"    def {name}(self, {arguments}):"]
     if way < wrong / 2:
-        # Now and then, so that it comes in the midst of a run.
+        # In some calls only, so that it occurs during a run.
         lines += ["        self.times = getattr(self, 'times', 0) + 1"]
         lines += [f"        if self.times > {random.choice([0, 1, 20])}:", f"            {random.choice(MISHAPS)}"]
     answer = random.choice(NONSENSE if way > 1 - wrong / 2 else right)

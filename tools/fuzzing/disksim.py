@@ -1,4 +1,4 @@
-"""DiskSim's parameter files, damaged: made from the grammar that Sledsim has of them, and real ones where there are."""
+"""Damaged DiskSim parameter files: from the grammar of the importer, and real ones if there are reference data."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from fuzzing.running import run_and_check
 if TYPE_CHECKING:
     from random import Random
 
-    from fuzzing.doors import Given
+    from fuzzing.targets import Given
 
-#: The folder of reference data, which need not be there.
+#: The folder of reference data, which may be missing.
 REFERENCE = Path(os.environ.get("SLEDSIM_REFERENCE") or "/nonexistent")
-#: More than this of a real file is not needed to find its mistakes.
+#: Maximum size of a real file, characters.
 LONGEST = 60_000
 ZONES = """[ dm_layout_g1_zone {
   First cylinder number = 0, Last cylinder number = 49, Blocks per track = 60, Offset of first block = 0.0,
@@ -29,7 +29,7 @@ ZONES = """[ dm_layout_g1_zone {
   First cylinder number = 50, Last cylinder number = 99, Blocks per track = 40, Offset of first block = 0.0,
   Empty space at zone front = 0, Skew for track switch = 5, Skew for cylinder switch = 8, Number of spares = 2,
   slips = [ ], defects = [ ] } ]"""
-#: What parameters have that the grammar's ranges alone would not make a drive.
+#: Values of parameters for which a random value of the grammar's range would not give a valid drive.
 USUAL = {
     "Number of data surfaces": "2",
     "Number of cylinders": "100",
@@ -70,7 +70,7 @@ OPTIONAL = ("Full seek curve", "Skew units")
 
 @cache
 def grammar() -> dict[str, list[dict[str, Any]]]:
-    """Return the parameters of each block that Sledsim knows."""
+    """Return the parameters of each block in the importer's grammar."""
     from sledsim import _core
 
     return {block["name"]: block["parameters"] for block in _core.disksim_reference()["blocks"]}
@@ -88,7 +88,7 @@ def block(random: Random, kind: str, name: str = "") -> str:
 
 
 def value(random: Random, key: str, takes: str) -> str:
-    """Draw the value of a parameter from what it takes."""
+    """Draw a value of a parameter."""
     if key in USUAL and random.random() < 0.95:
         return USUAL[key]
     inner = re.match(r"a block of ([\w-]+)", takes)
@@ -162,7 +162,7 @@ class DiskSimFiles:
     """Parameter files of DiskSim."""
 
     def make(self, random: Random) -> Given:
-        """Make a parameter file."""
+        """Draw a parameter file."""
         way = random.random()
         given: Given = {"scenario": random.random() < 0.5, "near": ""}
         if way < 0.2 and real_files():
@@ -183,7 +183,7 @@ class DiskSimFiles:
         return {**given, "text": text}
 
     def attempt(self, given: Given, folder: Path) -> None:
-        """Import it, and run what comes out."""
+        """Import the file, and run the scenario."""
         import sledsim
         from sledsim.scenario.reading import resolve
 

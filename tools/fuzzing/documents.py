@@ -1,4 +1,4 @@
-"""Documents of every kind, in every notation, with settings on top: read, and what is accepted is used."""
+"""Documents of every kind, in every notation, with settings: read, and used if accepted."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from fuzzing.systems import changed
 if TYPE_CHECKING:
     from random import Random
 
-    from fuzzing.doors import Given
+    from fuzzing.targets import Given
 
 EXAMPLES = Path(__file__).parents[2] / "python" / "sledsim" / "examples"
-#: A key that only documents of a kind have.
+#: A key that occurs in one kind of document only.
 KEYS = {"enclosure": "enclosure", "search": "objectives", "cost": "mems_bytes", "role": "role", "scenario": "workload"}
-#: Points of a sweep, and designs of a search, that are looked at.
+#: Number of points of a sweep, and of designs of a search, to check.
 POINTS = 3
-#: Points of which all may be resolved.
+#: Largest sweep whose points are all resolved.
 MOST_POINTS = 40
 
 
 @cache
 def examples(kind: str) -> list[dict[str, Any]]:
-    """Return the documents of a kind that the project comes with, what they are based on put into them."""
+    """Return the example documents of a kind, with their base scenarios included."""
     found = []
     for path in sorted(EXAMPLES.glob("*.toml")):
         document = tomllib.loads(path.read_text())
@@ -50,7 +50,7 @@ def examples(kind: str) -> list[dict[str, Any]]:
 
 
 def drawn(random: Random, kind: str) -> dict[str, Any]:
-    """Draw a document of a kind: an example, a random scenario, or what its schema allows."""
+    """Draw a document of a kind: an example, a random scenario, or values of its schema."""
     way = random.random()
     if way < 0.15:
         made = Drawing(random, schema_of(kind)).value(schema_of(kind))
@@ -64,7 +64,7 @@ def drawn(random: Random, kind: str) -> dict[str, Any]:
 
 
 def settings(random: Random, kind: str) -> list[str]:
-    """Draw settings, some of paths that there are."""
+    """Draw settings, some with paths of the document."""
     found = []
     for _ in range(random.choice([0, 0, 0, 0, 0, 1, 1, 2])):
         document = drawn(random, kind)
@@ -84,7 +84,7 @@ class Documents:
     """Documents of all kinds."""
 
     def make(self, random: Random) -> Given:
-        """Make a document and settings."""
+        """Draw a document and settings."""
         kind = random.choice([*KINDS, "scenario"])
         count = random.choice([0, 0, 0, 1, 1, 1, 2, 5])
         document = changed(random, drawn(random, kind), kind, count)
@@ -99,7 +99,7 @@ class Documents:
         return {**given, "text": text}
 
     def attempt(self, given: Given, folder: Path) -> None:
-        """Read it, and use what is accepted."""
+        """Read the document, and use it if it is accepted."""
         source: Any = given.get("document")
         if source is None:
             source = folder / f"document.{given['notation']}"
@@ -108,7 +108,7 @@ class Documents:
 
 
 def use(kind: str, source: Any, sets: list[str]) -> None:
-    """Read a document of a kind, and use it a little."""
+    """Read a document of a kind, and check its properties."""
     uses = {
         "scenario": _scenario,
         "sweep": _sweep,
@@ -126,8 +126,8 @@ def _scenario(source: Any, sets: list[str]) -> None:
 
     resolved = resolve(source, sets)
     again = resolve(resolved.values)
-    require(again == resolved, "what is resolved is resolved to something else")
-    require(again.canonical() == resolved.canonical(), "the canonical text of what is resolved is another")
+    require(again == resolved, "resolving a resolved scenario changes it")
+    require(again.canonical() == resolved.canonical(), "resolving a scenario changes its canonical text")
     sledsim.scenario.explain(resolved.values).tables()
     run_and_check(resolved.values, again=False)
 

@@ -1,4 +1,4 @@
-"""What holds of the result of any run, whatever was run.
+"""Invariants of the results of all runs.
 
 Sums of times and energies are compared to nine digits: a double carries fifteen, and some hundred terms are added up.
 """
@@ -9,7 +9,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from fuzzing.doors import BrokenError
+from fuzzing.targets import BrokenError
 from sledsim import _core
 
 if TYPE_CHECKING:
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
 
     from sledsim import Result
 
-#: Of sums of doubles.
+#: Relative tolerance of sums of doubles.
 DIGITS = 1e-9
-#: Of a device: each is a mechanism with a queue.
+#: Kinds of device: each is a mechanism with a queue.
 MOST_SLEDS = 1024
 QUANTILES = ("min_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99_9_ms", "max_ms")
-#: Every phase, and those that are no part of another: they add up to the service.
+#: Every phase, and those that are not part of another: they add up to the service.
 EVERY_PHASE = [key for key, *_ in _core.phases()]
 PHASES = [key for key, _, whole, _ in _core.phases() if not whole]
 ENERGIES = ("startup_j", "inactive_j", "seek_j", "rotation_j", "servo_j", "data_j", "idle_j")
 
 
-def require(holds: object, what: str) -> None:
-    """Raise what is broken, where it does not hold."""
+def require(holds: object, violation: str) -> None:
+    """Raise an error with this text unless the condition holds."""
     if not holds:
-        raise BrokenError(what)
+        raise BrokenError(violation)
 
 
 def close(one: float, other: float, slack: float = 0.0) -> bool:
-    """Tell whether two sums are the same."""
+    """Return true if two sums are equal up to rounding."""
     return math.isclose(one, other, rel_tol=DIGITS, abs_tol=max(slack, 1e-15))
 
 
@@ -52,7 +52,7 @@ def numbers_in(value: Any, path: str = "") -> Iterator[tuple[str, float]]:
 
 
 def check_result(result: Result) -> None:
-    """Check all that holds of a result by itself.
+    """Check the invariants of a result.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def _check_counts(found: Mapping[str, Any]) -> None:
     require(requests["lost"] <= requests["failed"], f"more lost than failed: {requests}")
     require(requests["measured"] <= requests["completed"], f"more measured than completed: {requests}")
     require(requests["warmup"] <= requests["submitted"], f"more in the warm-up than submitted: {requests}")
-    # Flushes are measured by themselves.
+    # Flushes are measured separately.
     flushes = (found.get("flushes") or {"response": {"count": 0}})["response"]["count"]
     left = requests["measured"] + flushes + requests["warmup"] + requests["failed"] + requests["in_flight"]
     require(left >= requests["submitted"], f"some neither measured nor in the warm-up: {requests}")
@@ -242,7 +242,7 @@ def _check_components(found: Mapping[str, Any]) -> None:
 
 
 def check_log(found: Mapping[str, Any], log: Mapping[str, Any], *, is_alone: bool) -> None:
-    """Check that the log and the summary agree, and the log with itself; and what holds of one mechanism alone."""
+    """Check the log against the summary, and invariants of the log; for a single mechanism, more of them."""
     import numpy as np
 
     rows = {name: np.asarray(column) for name, column in log.items()}
@@ -263,16 +263,16 @@ def check_log(found: Mapping[str, Any], log: Mapping[str, Any], *, is_alone: boo
     parts = sum(signed[f"{name}_ns"] for name in PHASES)
     require(np.array_equal(parts, signed["service_ns"]), "phases in the log do not add up to the service")
     require((np.diff(signed["end_ns"]) >= 0).all(), "the log is not in the order of completion")
-    require(len(np.unique(rows["id"])) == count, "an id stands twice in the log")
+    require(len(np.unique(rows["id"])) == count, "an id occurs twice in the log")
     moves = ~rows["flush"].astype(bool)
     require(((rows["blocks"] > 0) == moves).all(), "a request of no blocks, or a flush of some")
-    # Flushes are summed up by themselves.
+    # Flushes have separate statistics.
     rows, count = {name: column[moves] for name, column in rows.items()}, int(moves.sum())
     signed = {name: column[moves] for name, column in signed.items()}
     last = rows["lbn"] + rows["blocks"]
     require((last <= found["device"]["capacity_blocks"]).all(), "a request beyond the device")
     needed = rows["needed_bytes"] <= rows["blocks"].astype(np.uint64) * found["device"]["block_bytes"]
-    require(needed.all(), "a request needs more than it asks for")
+    require(needed.all(), "a request needs more blocks than it has")
     if count != measured or not measured:
         return
     for name in ("response", "wait", "service"):
@@ -283,7 +283,7 @@ def check_log(found: Mapping[str, Any], log: Mapping[str, Any], *, is_alone: boo
         require(close(column.min() / 1e6, times["min_ms"]), f"{name}: smallest of the log {column.min() / 1e6}")
         if count > 1:
             spread = column.std(ddof=1) / 1e6
-            # The mean of the squares is taken off exactly there, and in doubles here.
+            # The summary subtracts the squared mean exactly; here it is rounded to a double.
             require(
                 math.isclose(spread, times["std_ms"], rel_tol=1e-6, abs_tol=1e-6), f"{name}: spread of the log {spread}"
             )
@@ -302,11 +302,14 @@ def check_log(found: Mapping[str, Any], log: Mapping[str, Any], *, is_alone: boo
     require(int(rows["read"].sum()) == reads, f"{int(rows['read'].sum())} reads in the log, {reads} in the summary")
     moved = float(rows["blocks"].astype(np.uint64).sum()) * found["device"]["block_bytes"] / 1e6
     window = found["run"]["measured_s"] if found["in_system"]["completed"] == measured else 0
-    require(not window or close(found["bandwidth"]["mb_per_s"] * window, moved), "bandwidth is not what the log moved")
+    require(
+        not window or close(found["bandwidth"]["mb_per_s"] * window, moved),
+        "bandwidth is not that of the log",
+    )
 
 
 def _check_drive(found: Mapping[str, Any], signed: Mapping[str, Any]) -> None:
-    """Check what holds of a drive alone: the longer of two moves is the seek, and who waits is in the queue."""
+    """Check invariants of a single drive: a seek is the longer of two moves, and waiting requests are in the queue."""
     import numpy as np
 
     requests, window = found["requests"], found["run"]["measured_s"]
@@ -317,11 +320,14 @@ def _check_drive(found: Mapping[str, Any], signed: Mapping[str, Any]) -> None:
     whole = requests["completed"] == requests["submitted"] == requests["measured"]
     if whole and window and "power_cuts" not in found:
         waited = float(signed["wait_ns"].sum()) / 1e9
-        require(close(found["queue"]["mean"] * window, waited, 1e-6), f"the queue is not what waited: {waited} s")
+        require(
+            close(found["queue"]["mean"] * window, waited, 1e-6),
+            f"mean queue and waiting times differ: {waited} s",
+        )
 
 
 def _check_median(name: str, column: Any, times: Mapping[str, Any]) -> None:
-    """Check quantiles against the sorted log: they are off by less than 1/512, and by one rank of few."""
+    """Check quantiles against the sorted log: within 1/512, and within one rank."""
     import numpy as np
 
     ordered = np.sort(column) / 1e6

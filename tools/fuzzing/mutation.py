@@ -1,4 +1,4 @@
-"""What is done to inputs: values that are wrong or at a border, changes of tables, and damage to texts and bytes."""
+"""Changes of inputs: invalid and boundary values, changed tables, damaged texts and bytes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from random import Random
 
-#: A place in a document: keys and numbers of entries.
+#: A place in a document: keys, and indices of entries.
 Place = tuple[str | int, ...]
 
 NUMBERS: list[Any] = [
@@ -60,20 +60,20 @@ OTHERS: list[Any] = [None, True, False, [], {}, [[]], [{}], {"kind": "x"}, [1, "
 
 
 def wild(random: Random) -> Any:
-    """Draw a value that hardly any key expects."""
+    """Draw a value that is invalid for most keys."""
     kind = random.random()
     if kind < 0.45:
         return random.choice(NUMBERS)
     if kind < 0.7:
         return random.choice(TEXTS)
     if kind < 0.95:
-        # What is changed later must not be what another place has.
+        # A copy, because later changes must not reach another place.
         return copy.deepcopy(random.choice(OTHERS))
     return nested(random, random.choice([3, 50, 99, 101, 150, 2_000]))
 
 
 def nested(random: Random, depth: int) -> Any:
-    """Make lists or tables within each other."""
+    """Return nested lists or tables."""
     value: Any = 1
     listed = random.random() < 0.5
     for _ in range(min(depth, 400)):
@@ -82,7 +82,7 @@ def nested(random: Random, depth: int) -> Any:
 
 
 def mild(random: Random, value: Any) -> Any:
-    """Draw a value of the same type, near the one that is there."""
+    """Draw a value of the same type near the present one."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, int):
@@ -101,7 +101,7 @@ def mild(random: Random, value: Any) -> Any:
 
 
 def places(document: Any, at: Place = ()) -> Iterator[Place]:
-    """Yield the place of everything within a document."""
+    """Yield the place of every value in a document."""
     entries: Any = ()
     if isinstance(document, dict):
         entries = document.items()
@@ -113,24 +113,24 @@ def places(document: Any, at: Place = ()) -> Iterator[Place]:
 
 
 def value_at(document: Any, place: Place) -> Any:
-    """Return what stands at a place."""
+    """Return the value at a place."""
     for key in place:
         document = document[key]
     return document
 
 
 def replaced(document: Any, place: Place, value: Any) -> None:
-    """Put a value at a place."""
+    """Set the value at a place."""
     value_at(document, place[:-1])[place[-1]] = value
 
 
 def removed(document: Any, place: Place) -> None:
-    """Take away what stands at a place."""
+    """Remove the value at a place."""
     del value_at(document, place[:-1])[place[-1]]
 
 
 def garbled_text(random: Random, text: str) -> str:
-    """Damage a text a little: cut, doubled, or with signs put in."""
+    """Cut a text, repeat a part, or insert characters."""
     if not text:
         return random.choice(TEXTS)
     start = random.randrange(len(text))
@@ -167,7 +167,7 @@ def garbled_text(random: Random, text: str) -> str:
 
 
 def garbled_bytes(random: Random, content: bytes) -> bytes:
-    """Damage bytes a little."""
+    """Change, cut or insert bytes."""
     if not content:
         return bytes(random.randrange(256) for _ in range(random.randrange(50)))
     start = random.randrange(len(content))

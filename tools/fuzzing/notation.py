@@ -1,4 +1,4 @@
-"""Documents as texts: TOML, YAML and JSON, of anything that a dictionary holds."""
+"""Documents as TOML, YAML and JSON, with any values."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 import yaml
 
-#: The notations by the ending of a file.
+#: The notations by suffix of the file name.
 NOTATIONS = ("toml", "yaml", "json")
 
 
 def written_as(notation: str, document: Any) -> str:
-    """Write a document; what the notation has no sign for is left out, or written as it would be guessed.
+    """Write a document; values that the notation lacks are left out or approximated.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Run what was accepted: shortened, watched, its invariants checked."""
+"""Short runs of accepted scenarios, with their invariants checked."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from fuzzing import invariants
-from fuzzing.doors import BrokenError
+from fuzzing.targets import BrokenError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from sledsim import Result
 
-#: Requests of a run, at most: enough for queues, rebuilds and flushes, over in hundredths of a second.
+#: Maximum number of requests of a run: enough for queues, rebuilds and flushes, in hundredths of a second.
 REQUESTS = 300
-#: Processor time after which a run that goes on is ended from within, s; the watchdog ends what does not listen.
+#: Processor time after which a run is interrupted, s. The campaign ends runs that do not react.
 PATIENCE_S = 1.0
 
 
 def stopper(limit_s: float = PATIENCE_S) -> Callable[..., None]:
-    """Return what ends a long run as Ctrl-C would."""
+    """Return a progress callback that interrupts a long run as Ctrl-C does."""
     until = time.process_time() + limit_s
 
     def stop(*_: Any) -> None:
@@ -34,7 +34,7 @@ def stopper(limit_s: float = PATIENCE_S) -> Callable[..., None]:
 
 @contextmanager
 def interrupted_in_time(limit_s: float = PATIENCE_S) -> Iterator[None]:
-    """Press Ctrl-C, once, when what is done here has taken so much processor time."""
+    """Interrupt the enclosed code once, as Ctrl-C does, after this processor time."""
     before = signal.signal(signal.SIGVTALRM, lambda *_: signal.raise_signal(signal.SIGINT))
     signal.setitimer(signal.ITIMER_VIRTUAL, limit_s)
     try:
@@ -58,9 +58,9 @@ def run_and_check(document: dict[str, Any], *, again: bool) -> Result:
     Parameters
     ----------
     document
-        The scenario, as resolved.
+        The resolved scenario.
     again
-        Whether what the result says it ran is run again, for the same bytes.
+        True to run the resolved scenario of the result, too, which must give the same bytes.
     """
     import sledsim
 

@@ -38,7 +38,7 @@ def schema_of(kind: str) -> Schema:
 
 @cache
 def keys_of(kind: str) -> dict[str, list[Schema]]:
-    """Return what the schema of a kind says of each key, wherever it stands: one or several things."""
+    """Return the schemas of each key of a kind of document; a key may occur in several places."""
     found: dict[str, list[Schema]] = {}
 
     def look(node: Any) -> None:
@@ -57,12 +57,12 @@ def keys_of(kind: str) -> dict[str, list[Schema]]:
 
 
 class Drawing:
-    """Draws values that a schema allows, or almost.
+    """Draws values within a schema or just beyond it.
 
     Parameters
     ----------
     random
-        What they are drawn from.
+        Source of random numbers.
     root
         The schema with the definitions.
     """

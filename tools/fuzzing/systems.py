@@ -1,4 +1,4 @@
-"""Random systems: trees of all components, with failures, power cuts and moves; some changed a little, or badly."""
+"""Random systems: trees of all components, with failures, power cuts and moves; some with changed values."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from pathlib import Path
     from random import Random
 
-    from fuzzing.doors import Given
+    from fuzzing.targets import Given
 
 
 def changed(random: Random, document: Any, kind: str, count: int) -> Any:
-    """Change some places of a document: as its schema allows, a little, or anyhow."""
+    """Change some places of a document: within its schema, to a near value, or to any value."""
     document = copy.deepcopy(document)
     for _ in range(count):
         known = list(mutation.places(document))
@@ -27,13 +27,13 @@ def changed(random: Random, document: Any, kind: str, count: int) -> Any:
         try:
             _change(random, document, kind, known)
         except RecursionError:
-            # What lies so deep can't be copied; as it is, it is tried.
+            # Deeply nested values cannot be copied; the document stays unchanged.
             return document
     return document
 
 
 def _change(random: Random, document: Any, kind: str, known: list[Any]) -> None:
-    """Change one of the known places of a document."""
+    """Change one place of a document that its schema describes."""
     place = random.choice(known)
     key, way = place[-1], random.random()
     old = mutation.value_at(document, place)
@@ -55,10 +55,10 @@ def _change(random: Random, document: Any, kind: str, known: list[Any]) -> None:
 
 
 class Systems:
-    """Scenarios of ``tools/random_scenarios.py``, most of them as they are, the rest changed."""
+    """Scenarios of ``tools/random_scenarios.py``, some with changed values."""
 
     def make(self, random: Random) -> Given:
-        """Make a scenario."""
+        """Draw a scenario."""
         number = random.randrange(10**6)
         maker = random_scenarios.fragile if random.random() < 0.4 else random_scenarios.scenario
         document = maker(number)
@@ -66,7 +66,7 @@ class Systems:
         return {"document": changed(random, document, "scenario", count), "again": random.random() < 0.4}
 
     def attempt(self, given: Given, folder: Path) -> None:
-        """Resolve it, and run it."""
+        """Resolve and run the scenario."""
         from sledsim.scenario.reading import resolve
 
         resolved = resolve(given["document"])

@@ -1,4 +1,4 @@
-"""Small traces in every format that Sledsim reads, written from the formats' own descriptions."""
+"""Small traces in every format that Sledsim reads, written after the descriptions of the formats."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Record(NamedTuple):
-    """A request as a trace has it."""
+    """A record of a trace."""
 
     time_ns: int
     device: int
@@ -165,7 +165,7 @@ WRITERS: dict[str, Callable[[list[Record]], bytes]] = {
         "t_ns,device,offset_bytes,bytes,op\n",
     ),
 }
-#: Formats whose times are the records'; the first of a format's names is the one that readers know.
+#: Formats that keep the times of the records.
 TIMED = (
     "hp-srt",
     "hp-srt-1.7",
@@ -182,5 +182,5 @@ TIMED = (
     "csv",
     "spc",
 )
-#: Names that stand for another way of writing a format.
+#: Variants by name, with the name of their format.
 FORMAT_OF = {"hp-srt-1.7": "hp-srt", "vscsi-2": "vscsi", "fio-2": "fio"}

@@ -1,4 +1,4 @@
-"""Traces of every format, whole, cut and garbled, compressed too: read, counted, converted, replayed."""
+"""Traces of every format, complete, cut, garbled and compressed: read, counted, converted, replayed."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from pathlib import Path
     from random import Random
 
-    from fuzzing.doors import Given
+    from fuzzing.targets import Given
     from sledsim import Trace
 
 COMPRESSED: dict[str, Callable[[bytes], bytes]] = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
-#: What a trace is called: the name decides nothing but for Parquet.
+#: File names of traces; only the suffix of Parquet matters.
 SUFFIXES = ("csv", "trace", "txt", "parquet", "gz")
 COLUMNS = ("t_ns", "device", "offset_bytes", "bytes", "op")
 
 
 def garbled_fields(random: Random, content: bytes) -> bytes:
-    """Put something else into some fields of the lines."""
+    """Replace some fields of the lines."""
     lines = content.split(b"\n")
     for _ in range(random.randint(1, 4)):
         at = random.randrange(len(lines))
@@ -48,7 +48,7 @@ class Traces:
     """Traces of all formats."""
 
     def make(self, random: Random) -> Given:
-        """Make a trace, and say how it is read."""
+        """Draw a trace and its reading options."""
         name = random.choice([*WRITERS])
         rows = records(random)
         content = WRITERS[name](rows)
@@ -97,7 +97,7 @@ class Traces:
         return options
 
     def attempt(self, given: Given, folder: Path) -> None:
-        """Read it in every way."""
+        """Read the trace in every way."""
         import sledsim
 
         path = folder / f"trace.{given['suffix']}"
@@ -110,15 +110,15 @@ class Traces:
         self._replay(given, path)
 
     def _check_read(self, given: Given, trace: Trace, columns: dict[str, Any]) -> None:
-        """Check what was read against its account, and against what was written."""
+        """Check the records against the summary of the trace, and against the written records."""
         info = trace.info().to_dict()
         count = len(columns["time_ns"])
-        require(info["records"] == count, f"{info['records']} records in the account, {count} read")
+        require(info["records"] == count, f"{info['records']} records in the summary, {count} read")
         reads = int(columns["read"].sum())
-        require(info["reads"] == reads, f"{info['reads']} reads in the account, {reads} read")
+        require(info["reads"] == reads, f"{info['reads']} reads in the summary, {reads} read")
         flushes = columns["flush"]
-        require(info["flushes"] == int(flushes.sum()), f"{info['flushes']} flushes in the account")
-        # A flush is of the whole device, and moves nothing.
+        require(info["flushes"] == int(flushes.sum()), f"{info['flushes']} flushes in the summary")
+        # A flush concerns the whole device, and transfers no data.
         sizes, offsets = columns["bytes"][~flushes], columns["offset_bytes"][~flushes]
         require((sizes > 0).all(), "a record of no bytes")
         require(not columns["bytes"][flushes].any(), "a flush of some bytes")
@@ -131,7 +131,7 @@ class Traces:
                 "end_offset_bytes": int((offsets + sizes).max()),
             }
             for name, value in sums.items():
-                require(info.get(name, value) == value, f"{name} = {info.get(name)} in the account, {value} read")
+                require(info.get(name, value) == value, f"{name} = {info.get(name)} in the summary, {value} read")
         require(list(columns["time_ns"]) == sorted(columns["time_ns"]), "records are not in the order of time")
         usual = {key for key in given["options"] if key != "skip_bad"} <= {"format"}
         detected = trace.format == FORMAT_OF.get(given["written"], given["written"])
@@ -156,7 +156,7 @@ class Traces:
             require([int(each) for each in columns["time_ns"]] == times, "other times than written")
 
     def _convert(self, trace: Trace, columns: dict[str, Any], folder: Path) -> None:
-        """Write it in the canonical form, and read that again."""
+        """Convert the trace to the canonical form, and read the result."""
         import numpy as np
 
         import sledsim
@@ -167,8 +167,8 @@ class Traces:
         if count:
             again = _columns(sledsim.traces.open_trace(written))
             for name in ("time_ns", "device", "offset_bytes", "bytes", "read", "flush", "fua"):
-                require(np.array_equal(again[name], columns[name]), f"{name} is another after conversion")
-        # MQSim has no word for flushes, so that they are left out.
+                require(np.array_equal(again[name], columns[name]), f"{name} changes in the conversion")
+        # The format of MQSim has no flushes.
         kept = ~columns["flush"]
         count = trace.convert(folder / "converted.mqsim")
         require(count == int(kept.sum()), f"{count} records converted into MQSim's format of {int(kept.sum())}")
@@ -177,7 +177,7 @@ class Traces:
             for name in ("offset_bytes", "bytes", "read"):
                 require(
                     np.array_equal(again[name], columns[name][kept]),
-                    f"{name} is another after conversion into MQSim's format",
+                    f"{name} changes in the conversion into MQSim's format",
                 )
 
     def _replay(self, given: Given, path: Path) -> None:

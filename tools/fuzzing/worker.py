@@ -1,6 +1,6 @@
-"""The process that tries cases, one after the other, and says of each that it begins and how it ends.
+"""The process that tries cases in turn, and reports the start and the outcome of each.
 
-Run by :mod:`fuzzing.campaign`, which kills it where a case does not end.
+:mod:`fuzzing.campaign` starts it, and kills it if a case does not end.
 """
 
 from __future__ import annotations
@@ -17,97 +17,97 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from fuzzing.doors import BrokenError, Case, Given, doors
+from fuzzing.targets import BrokenError, Case, Given, targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fuzzing.doors import Door
+    from fuzzing.targets import Target
 
-#: What an error says that is none of who asked.
+#: Parts of messages that blame a defect of Sledsim instead of the input.
 DEFECT = ("or a defect in it", "this is a defect of the simulator")
-#: Memory that a case may ask for beyond what the process holds before the first, bytes.
+#: Address space that cases may add to that of the process before the first case, bytes.
 MEMORY_BYTES = 1 << 30
 
 
 def main() -> None:
     """Try the cases that standard input names, one a line."""
     faulthandler.enable()
-    # A shell that starts the fuzzer in the background has it deaf to Ctrl-C, by which cases end that take long.
+    # Long cases are ended by Ctrl-C, which a shell turns off in programs that it starts in the background.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    # What a library prints must not be taken for what this process says.
-    voice = os.fdopen(os.dup(1), "w", buffering=1)
+    # Libraries may print to standard output, so messages have a file of their own.
+    messages = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
-    known = doors()
+    known = targets()
     warm(known)
     limit_memory()
     for line in sys.stdin:
-        asked = json.loads(line)
-        say(voice, {"begins": asked["name"]})
-        given = unpacked(asked["given"]) if "given" in asked else None
-        say(voice, tried(known, asked["name"], given))
+        request = json.loads(line)
+        send(messages, {"begins": request["name"]})
+        given = unpacked(request["given"]) if "given" in request else None
+        send(messages, try_case(known, request["name"], given))
 
 
-def say(voice: TextIO, what: dict[str, Any]) -> None:
-    """Tell the campaign."""
-    voice.write(json.dumps(what) + "\n")
-    voice.flush()
+def send(messages: TextIO, message: dict[str, Any]) -> None:
+    """Send a message to the campaign."""
+    messages.write(json.dumps(message) + "\n")
+    messages.flush()
 
 
-def tried(known: dict[str, Door], name: str, given: Given | None) -> dict[str, Any]:
-    """Try a case, or an input that was kept; say how it ended."""
+def try_case(known: dict[str, Target], name: str, given: Given | None) -> dict[str, Any]:
+    """Try a case, or a given input of its target; return the outcome."""
     from sledsim import SledsimError
 
-    door = known[name.split(":")[0]]
+    target = known[name.split(":")[0]]
     if given is None:
-        given = door.make(Case.of(name).random())
-    ended: dict[str, Any] = {"ended": name, "outcome": "accepted", "what": "", "detail": ""}
+        given = target.make(Case.of(name).random())
+    ended: dict[str, Any] = {"ended": name, "outcome": "accepted", "kind": "", "detail": ""}
     try:
         with tempfile.TemporaryDirectory(prefix="sledsim-fuzz-") as folder:
-            door.attempt(given, Path(folder))
+            target.attempt(given, Path(folder))
     except SledsimError as error:
-        said = str(error)
-        ended |= {"outcome": "refused", "what": type(error).__name__}
-        if not said.strip() or any(words in said for words in DEFECT) or len(said) > 100_000:
-            ended |= {"outcome": "failed", "what": "words", "detail": said[:3_000]}
+        message = str(error)
+        ended |= {"outcome": "refused", "kind": type(error).__name__}
+        if not message.strip() or any(words in message for words in DEFECT) or len(message) > 100_000:
+            ended |= {"outcome": "failed", "kind": "words", "detail": message[:3_000]}
     except BrokenError as error:
-        ended |= {"outcome": "failed", "what": "invariant", "detail": str(error)[:3_000]}
+        ended |= {"outcome": "failed", "kind": "invariant", "detail": str(error)[:3_000]}
     except BaseException as error:
-        ended |= {"outcome": "failed", "what": type(error).__name__, "detail": traceback.format_exc()[-3_000:]}
+        ended |= {"outcome": "failed", "kind": type(error).__name__, "detail": traceback.format_exc()[-3_000:]}
     if ended["outcome"] == "failed":
         ended["given"] = packed(given)
     return ended
 
 
 def packed(given: Given) -> str:
-    """Write an input as a line: JSON knows all but lone surrogates, which ASCII escapes hold."""
+    """Encode an input as one line; lone surrogates are kept as escapes."""
     return base64.b64encode(json.dumps(given).encode()).decode()
 
 
 def unpacked(text: str) -> Given:
-    """Read what :func:`packed` wrote."""
+    """Decode the text that :func:`packed` returns."""
     given: Given = json.loads(base64.b64decode(text))
     return given
 
 
-def warm(known: dict[str, Door]) -> None:
-    """Load what cases load, so that it does not count as theirs."""
+def warm(known: dict[str, Target]) -> None:
+    """Import libraries and try a few cases, so that this does not count for the first cases."""
     import duckdb
 
     for module in ("numpy", "scipy.sparse.linalg", "scipy.stats", "optuna"):
         import_module(module)
     duckdb.connect().execute("SELECT 1").fetchall()
     with tempfile.TemporaryDirectory() as folder:
-        for name, door in known.items():
+        for name, target in known.items():
             for number in range(3):
                 try:
-                    door.attempt(door.make(Case(name, 0, number).random()), Path(folder))
+                    target.attempt(target.make(Case(name, 0, number).random()), Path(folder))
                 except BaseException:
                     continue
 
 
 def limit_memory() -> None:
-    """Bound what the process may hold from here on, where the system can."""
+    """Limit the address space of the process, on Linux."""
     import resource
 
     for line in _status():

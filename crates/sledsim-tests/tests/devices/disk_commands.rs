@@ -126,3 +126,38 @@ fn sequential_write_has_at_least_the_overhead_of_a_read() {
     fast["write_hit_after_write_ms"] = 0.5.into();
     assert_close(second_write_ms(&fast, 8.5, 1), 0.5);
 }
+
+#[test]
+fn a_read_settles_on_its_track_again_after_read_ahead() {
+    // The shorter of the track skew and of a seek of 3 ms: 0.5 ms with a skew of 6 sectors, 3 ms with one of 48.
+    for (skew_sectors, missed, read) in [(6.0, 5, 7), (48.0, 35, 37)] {
+        let zone = json!({"first_cylinder": 0, "last_cylinder": 49, "sectors_per_track": SECTORS,
+                          "track_skew_sectors": skew_sectors, "cylinder_skew_sectors": 0.0});
+        let values = json!({"zones": [zone], "read_ahead": "segment", "segment_blocks": 16});
+        let read_ms = |lbn: u64| {
+            let mut drive = drive(&values);
+            // It reads ahead up to block 26. Sector 0 passes at 30 ms.
+            drive.serve(Time::ZERO, &Request::read(10, 8));
+            let now = Time::from_ns(30_000_000);
+            (drive.serve(now, &Request { arrival: now, ..Request::read(lbn, 1) }).end - now) as f64 / 1e6
+        };
+        assert_close(read_ms(missed), (missed + 1) as f64 * SECTOR_MS + 10.0);
+        assert_close(read_ms(read), (read + 1) as f64 * SECTOR_MS);
+    }
+}
+
+#[test]
+fn an_appended_write_waits_for_room_in_the_segment() {
+    let values = json!({"fast_write": "full", "combine_writes": true, "bus_ms_per_block": 0.01});
+    let appended_ms = |blocks: u32| {
+        let mut drive = drive(&values);
+        let write = |lbn: u64, blocks: u32| Request { op: Op::Write, ..Request::read(lbn, blocks) };
+        drive.serve(Time::ZERO, &write(CYLINDER_10, 8));
+        let now = Time::from_ns(1_000_000);
+        (drive.serve(now, &Request { arrival: now, ..write(CYLINDER_10 + 8, blocks) }).end - now) as f64 / 1e6
+    };
+    assert_close(appended_ms(8), 0.08);
+    assert_close(appended_ms(56), 0.56);
+    // A segment of 64 blocks has room for one more when its first block is on the medium, in the second revolution.
+    assert_close(appended_ms(57), 10.0 + SECTOR_MS - 1.0);
+}

@@ -232,6 +232,17 @@ fn requests_of_too_many_parts_fail_and_the_run_continues() {
     }
 }
 
+/// Requests of more than half the lines bypass a cache, so their lines are not counted.
+#[test]
+fn requests_that_bypass_a_cache_may_have_more_lines_than_parts_are_allowed() {
+    let most = PARTS_OF_A_REQUEST.most;
+    let system = json!({"kind": "ram-cache", "bytes": 2 * most * 512, "line_bytes": 512, "child": "g2"});
+    let mut workload = poisson(10.0);
+    workload["size_bytes"] = json!({"kind": "fixed", "value": (most + 1) * 512});
+    let report = try_run(&json!({"workload": workload, "system": system, "run": {"requests": 2}})).unwrap();
+    assert_eq!((report.requests.completed, report.requests.failed), (2, 0));
+}
+
 #[test]
 fn too_many_outstanding_parts_end_the_run_with_an_error() {
     let system = array("stripe", 4, &json!({"unit_bytes": 512}));

@@ -175,6 +175,8 @@ fn damaged_archives_are_errors() {
     other_crc[directory + 16] ^= 1;
     let mut encrypted = zipped.clone();
     encrypted[directory + 8] |= 1;
+    let mut lzma = zipped.clone();
+    lzma[directory + 10] = 14;
     for (content, words) in [
         (&archive[..540], "the archive ends within a file"),
         (&gzip(&archive[..540]), "the archive ends within a file"),
@@ -184,6 +186,7 @@ fn damaged_archives_are_errors() {
         (&zipped[..zipped.len() - 4], "no valid"),
         (&other_crc, "the checksum in the ZIP archive is another"),
         (&encrypted, "hour.csv in it is encrypted"),
+        (&lzma, "hour.csv in it is compressed by another method than deflate"),
     ] {
         let error = folder.read(content).unwrap_err();
         assert!(error.contains(words), "{words}: {error}");

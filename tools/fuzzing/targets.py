@@ -1,4 +1,4 @@
-"""What a case is, what a door is, and which there are."""
+"""Cases and targets of the fuzzer."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from pathlib import Path
 
-#: An input as JSON could hold it, so that it can be kept.
+#: An input, in types of JSON so that it can be written to a file.
 Given = dict[str, Any]
 
 
 class BrokenError(AssertionError):
-    """Something was accepted, and what came out of it can't be."""
+    """An accepted input has an impossible result."""
 
 
 class RefusedError(Exception):
-    """An input was refused in Sledsim's own words: ``cause`` has them."""
+    """An input was refused with an error of Sledsim, ``cause``."""
 
     def __init__(self, cause: BaseException) -> None:
         super().__init__(str(cause))
         self.cause = cause
 
 
-class Door(Protocol):
-    """A way into Sledsim."""
+class Target(Protocol):
+    """An interface of Sledsim that reads inputs."""
 
     def make(self, random: Random) -> Given:
         """Make an input."""
 
     def attempt(self, given: Given, folder: Path) -> None:
-        """Try an input; raise what comes out of it."""
+        """Try an input; raise the error of Sledsim if it is refused, and other errors for findings."""
 
 
 @dataclass(frozen=True)
@@ -42,34 +42,34 @@ class Case:
 
     Parameters
     ----------
-    door
-        The name of the door.
+    target
+        The name of the target.
     seed
-        Of the campaign.
+        Seed of the campaign.
     number
-        Which one.
+        Number of the case in the campaign.
     """
 
-    door: str
+    target: str
     seed: int
     number: int
 
     def __str__(self) -> str:
-        return f"{self.door}:{self.seed}:{self.number}"
+        return f"{self.target}:{self.seed}:{self.number}"
 
     @classmethod
     def of(cls, text: str) -> Case:
-        """Read what ``str`` makes of one."""
-        door, seed, number = text.split(":")
-        return cls(door, int(seed), int(number))
+        """Parse the text that ``str`` returns."""
+        target, seed, number = text.split(":")
+        return cls(target, int(seed), int(number))
 
     def random(self) -> Random:
-        """Return what the input is drawn from."""
+        """Return the random numbers that determine the input."""
         return Random(hashlib.sha256(str(self).encode()).digest())
 
 
-def doors() -> dict[str, Door]:
-    """Return the doors by name; what they need of Sledsim is loaded here."""
+def targets() -> dict[str, Target]:
+    """Import and return the targets by name."""
     from fuzzing.arguments import Arguments
     from fuzzing.command import Command
     from fuzzing.custom_policies import CustomPolicies
@@ -89,7 +89,7 @@ def doors() -> dict[str, Door]:
     }
 
 
-#: Their names, without loading anything.
+#: Names of the targets, available without imports.
 NAMES = ("document", "trace", "disksim", "argument", "system", "command", "custom")
-#: How often each comes up: a system takes ten times as long as a document.
+#: Order of the targets in a campaign: slow ones, such as systems, are rarer.
 TURNS = ("document", "system", "trace", "document", "argument", "system", "disksim", "custom", "trace", "command")
