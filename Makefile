@@ -70,7 +70,7 @@ mutants:
 .PHONY: check check-rust check-python
 check: check-rust check-python
 check-rust: $(STAMPS)/base
-	$(CARGO) fmt --all --check -- bench/floor.rs $(listed_rust)
+	$(CARGO) fmt --all --check -- bench/baseline.rs $(listed_rust)
 	$(CARGO) fmt --manifest-path examples/rust-plugins/Cargo.toml --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 check-python: $(STAMPS)/extension $(STAMPS)/dev

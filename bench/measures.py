@@ -1,4 +1,4 @@
-"""What is measured, each in a process of its own, by the public names of Sledsim: any build can be measured."""
+"""The measurements of the benchmarks, with public names of Sledsim only, so that any build can be measured."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ TRACE = TRACES / "hplajw-1992-1week.srt"
 # Four million references to pages of 512 bytes, in a quarter of a million requests.
 CACHE_TRACE = TRACES / "arc-P3.lis.zst"
 CACHE_PAGES = 32_768
-# Two hours of a virtual machine's disk, mapped onto one that is smaller.
+# Two hours of a virtual machine's disk, scaled to a smaller disk.
 MCD_TRACE = TRACES / "cloudphysics-2hour.vscsi.zst"
-# MEMS that holds what is used, and a tenth of that.
+# MEMS that holds the working set, and a tenth of it.
 MCD_BYTES = {"mcd": 2_500_000_000, "mcd_small": 256_000_000}
-# Small runs, of which nothing but the sweep counts.
+# Requests of a run so short that the time is that of the sweep, and of a longer one.
 SMALL_REQUESTS, SWEEP_REQUESTS = 20, 10_000
 
 
 def count(items: int, scale: float) -> int:
-    """Return how many of these items to take."""
+    """Return a scaled number of items."""
     return max(1, round(items * scale))
 
 
 def random_scenario(requests: int) -> Scenario:
-    """Describe random 4 KB reads, FCFS, open at 500 a second."""
+    """Return a scenario of random 4 KB reads, FCFS, open arrivals at 500 a second."""
     return {
         "workload": {"kind": "synthetic", "arrival": {"kind": "poisson", "rate_per_s": 500.0}},
         "system": {"device": "g2", "scheduler": "fcfs"},
@@ -46,7 +46,7 @@ def random_scenario(requests: int) -> Scenario:
 
 
 def thrifty_scenario(requests: int) -> Scenario:
-    """Describe the same with every power strategy on, and requests that need only parts of their blocks."""
+    """Return the same scenario with every power strategy, and requests that need only parts of their blocks."""
     scenario = random_scenario(requests)
     scenario["workload"] |= {"last_block": "uniform", "metadata": {"share": 0.2}}
     merge = {"requests": 16, "anywhere": True, "writes": True, "rows": True}
@@ -55,7 +55,7 @@ def thrifty_scenario(requests: int) -> Scenario:
 
 
 def disk_scenario(requests: int, *, buffer: bool) -> Scenario:
-    """Describe random 8 KB reads and writes, FCFS, open at 100 a second, on a disk with its buffer or without."""
+    """Return a scenario of random 8 KB reads and writes, FCFS, open arrivals at 100 a second, on a disk."""
     off = {"buffer_caching": False, "read_ahead": "none", "fast_write": "none"}
     arrival = {"kind": "poisson", "rate_per_s": 100.0}
     size = {"kind": "fixed", "value": 8192}
@@ -67,23 +67,22 @@ def disk_scenario(requests: int, *, buffer: bool) -> Scenario:
 
 
 def pending_scenario(scenario: Scenario, pending: int) -> Scenario:
-    """Describe the same with SPTF and so many requests pending at all times."""
+    """Return a scenario with SPTF and a constant number of pending requests."""
     scenario["workload"]["arrival"] = {"kind": "closed", "outstanding": pending}
     scenario["system"]["scheduler"] = "sptf"
     return scenario
 
 
 def looped_scenario(times: int) -> Scenario:
-    """Describe the week of hplajw, over and over."""
+    """Return a scenario that repeats the week of hplajw."""
     workload = {"kind": "trace", "path": str(TRACE), "repeat": times}
     return {"workload": workload, "system": {"device": "g2", "scheduler": "fcfs"}}
 
 
 def mcd_scenario(times: int, mems_bytes: int) -> Scenario:
-    """Describe two hours of CloudPhysics, over and over, on a disk that MEMS caches in segments of 64 KiB.
+    """Return a scenario that repeats two hours of CloudPhysics on a disk with a MEMS cache of 64 KiB segments.
 
-    2.5 GB of MEMS hold all that is used: the first round brings it. A tenth of that does not, and there the speed is
-    that of the disk's simulation, too.
+    2.5 GB of MEMS hold the working set after the first pass. A tenth of that does not, so the disk is simulated, too.
     """
     fcfs = {"scheduler": "fcfs"}
     return {
@@ -97,8 +96,8 @@ def mcd_scenario(times: int, mems_bytes: int) -> Scenario:
     }
 
 
-# Each scenario, and how many requests it has or times it goes through its trace. Pending requests are outnumbered, so
-# that filling the queue does not count.
+# Each scenario, and its number of requests or of passes through its trace. There are many more requests than pending
+# ones, so that the time to fill the queue does not matter.
 SCENARIOS: dict[str, tuple[Callable[[int], Scenario], int]] = {
     "random": (random_scenario, 2_000_000),
     "thrifty": (thrifty_scenario, 1_000_000),
@@ -116,13 +115,13 @@ SCENARIOS: dict[str, tuple[Callable[[int], Scenario], int]] = {
 
 
 def needed_trace(case: str) -> Path | None:
-    """Return the trace that a case reads."""
+    """Return the trace of a case; none for cases without."""
     caches = dict.fromkeys(["lru", "lru_rust", "libcachesim", "own_lru_compiled", "own_lru_class"], CACHE_TRACE)
     return {"looped": TRACE, **caches, "mcd": MCD_TRACE, "mcd_small": MCD_TRACE}.get(case)
 
 
 def run_scenario(name: str, scale: float, _: Path) -> Found:
-    """Run a scenario: the processor time of a request, and the memory of the process."""
+    """Run a scenario; return the processor time per request and the peak memory of the process."""
     import sledsim
 
     make, items = SCENARIOS[name]
@@ -137,7 +136,7 @@ def run_scenario(name: str, scale: float, _: Path) -> Found:
 
 
 def compiled(name: str, folder: Path) -> str:
-    """Compile a policy of the bench into a shared library."""
+    """Compile a policy of this folder into a shared library."""
     import sledsim
 
     library, source = folder / f"{name}.so", Path(__file__).with_name(f"{name}.c")
@@ -147,7 +146,7 @@ def compiled(name: str, folder: Path) -> str:
 
 
 def timed(scenario: Scenario) -> Found:
-    """Run a scenario, after a short run of it: the processor time of a request."""
+    """Run a scenario after a short run of it; return the processor time per request."""
     import sledsim
 
     sledsim.run(scenario, overrides={"run.requests": 100})
@@ -157,7 +156,7 @@ def timed(scenario: Scenario) -> Found:
 
 
 def ask_custom_scheduler(way: str, scale: float, folder: Path) -> Found:
-    """Dispatch with 64 requests pending, by a class, a compiled function or a built-in policy: time of each."""
+    """Dispatch with 64 pending requests by a class, a compiled function or a built-in policy."""
     schedulers: dict[str, Any] = {"built_in": "clook", "class": {"python": "custom_scheduler:LowestLbn"}}
     if way == "compiled":
         library = compiled("custom_scheduler", folder)
@@ -169,7 +168,7 @@ def ask_custom_scheduler(way: str, scale: float, folder: Path) -> Found:
 
 
 def ask_custom_mirror(way: str, scale: float, folder: Path) -> Found:
-    """Read from a mirror of four; a class, a compiled function or a built-in rule chooses the copy: time of a read."""
+    """Read from a mirror of four; a class, a compiled function or a built-in rule chooses the copy."""
     choices: dict[str, Any] = {"built_in": "shortest-queue", "class": {"python": "custom_mirror:Fewest"}}
     if way == "compiled":
         library = compiled("custom_mirror", folder)
@@ -180,7 +179,7 @@ def ask_custom_mirror(way: str, scale: float, folder: Path) -> Found:
 
 
 def ask_custom_spin_down(way: str, scale: float, folder: Path) -> Found:
-    """Stop a sled after 5 ms, as a class, a compiled function or a built-in policy says: time of a request."""
+    """Stop a sled after 5 ms of idleness by a class, a compiled function or a built-in policy."""
     policies: dict[str, Any] = {
         "built_in": {"name": "timeout", "after_ms": 5},
         "class": {"python": "custom_spin_down:Timeout"},
@@ -188,13 +187,12 @@ def ask_custom_spin_down(way: str, scale: float, folder: Path) -> Found:
     if way == "compiled":
         policies["compiled"] = {"library": compiled("custom_spin_down", folder), "symbol": "timeout"}
     scenario = random_scenario(count(200_000 if way == "class" else 1_000_000, scale))
-    # What is asked of nobody is served ahead of time.
     scenario["system"] |= {"scheduler": "sptf", "spin_down": policies[way]}
     return timed(scenario)
 
 
 def drive_session(way: str, scale: float, _: Path) -> Found:
-    """Drive a session with random 4 KB reads at 500 a second, one by one or as arrays: processor time of a request."""
+    """Drive a session with random 4 KB reads at 500 a second, one by one or as arrays."""
     import numpy as np
 
     import sledsim
@@ -220,7 +218,7 @@ def drive_session(way: str, scale: float, _: Path) -> Found:
 
 
 def drive_from_c(scale: float, folder: Path) -> Found:
-    """Drive the same one by one by the C interface, which is built first: processor time of a request."""
+    """Drive the same requests one by one through the C interface, which is built first."""
     root = Path(__file__).resolve().parents[1]
     program, prefix = folder / "session", folder / "library"
     subprocess.run(["make", "--silent", "lib", f"PREFIX={prefix}"], check=True, cwd=root, stdout=subprocess.DEVNULL)
@@ -242,7 +240,7 @@ def built_example(name: str) -> Path:
 
 
 def drive_in_rust(way: str, scale: float, _: Path) -> Found:
-    """Run the same in a program in Rust, or drive a session there; it is built first: time of a request."""
+    """Run the same requests in a Rust program, or drive a session there; the program is built first."""
     program = built_example("session")
     requests = count(2_000_000, scale)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -252,7 +250,7 @@ def drive_in_rust(way: str, scale: float, _: Path) -> Found:
 
 
 def count_hits(way: str, _: float, folder: Path) -> Found:
-    """Send a trace through a cache, built in, compiled or a class: the processor time of a reference."""
+    """Send a trace through a built-in cache, a compiled one or a class; return the processor time per reference."""
     import sledsim
 
     policies: dict[str, Any] = {"built_in": "lru", "class": "custom_cache:Lru"}
@@ -266,7 +264,7 @@ def count_hits(way: str, _: float, folder: Path) -> Found:
 
 
 def count_hits_in_rust(_: float, __: Path) -> Found:
-    """Send the same references, in memory, through the policy alone: the processor time of a reference."""
+    """Send the same references from memory through the policy alone."""
     program = built_example("hit_ratio")
     command = [str(program), str(CACHE_TRACE), "512", "lru", str(CACHE_PAGES), "5"]
     printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
@@ -274,7 +272,7 @@ def count_hits_in_rust(_: float, __: Path) -> Found:
 
 
 def count_hits_in_libcachesim(_: float, folder: Path) -> Found:
-    """Send the same references through libCacheSim's LRU, if it is installed: the processor time of a reference."""
+    """Send the same references through libCacheSim's LRU, if it is installed."""
     import numpy as np
 
     import sledsim
@@ -307,7 +305,7 @@ def count_hits_in_libcachesim(_: float, folder: Path) -> Found:
 
 
 def enclosure_tables(parity: int, spares: int, **repair: str) -> Scenario:
-    """Describe an enclosure of hong2006."""
+    """Return the tables of an enclosure of hong2006."""
     enclosure = {"data": 19, "parity": parity, "spares": spares}
     return {"enclosure": enclosure, "device": {"mttf": "200000 h"}, "rebuild": {"time": "15 min"}, "repair": repair}
 
@@ -316,7 +314,7 @@ def draw_figure_4(_: float, __: Path) -> Found:
     """Solve Figure 4 of hong2006: MTTF with 0 to 5 spares, two strategies, five times to a repair."""
     from sledsim.reliability import Description, mttf_h
 
-    # What is loaded when it is first needed is counted with `import`.
+    # The first call loads modules, which is not measured here.
     mttf_h(Description.load(enclosure_tables(1, 0)))
     start = time.process_time()
     for strategy in ("preventive", "mandatory"):
@@ -328,10 +326,10 @@ def draw_figure_4(_: float, __: Path) -> Found:
 
 
 def simulate_lifetimes(scale: float, _: Path) -> Found:
-    """Follow enclosures of hong2006 to their loss of data: the processor time of one."""
+    """Simulate enclosures of hong2006 until they lose data; return the processor time per enclosure."""
     from sledsim.reliability import simulate
 
-    # As above: not what is first loaded.
+    # The first call loads modules, which is not measured here.
     simulate(enclosure_tables(1, 5), lifetimes=1_000)
     lifetimes = count(200_000, scale)
     start = time.process_time()
@@ -342,10 +340,10 @@ def simulate_lifetimes(scale: float, _: Path) -> Found:
 
 
 def simulate_rare_loss(_: float, __: Path) -> Found:
-    """Estimate a loss of 1.4e-9 to 10 % with 95 % confidence."""
+    """Estimate a loss probability of 1.4e-9 to 10 % with 95 % confidence."""
     from sledsim.reliability import simulate
 
-    # As above: not what is first loaded.
+    # The first call loads modules, which is not measured here.
     simulate(enclosure_tables(1, 5), lifetimes=1_000)
     start = time.process_time()
     tables = enclosure_tables(2, 5, strategy="preventive", preventive="3 days")
@@ -355,9 +353,9 @@ def simulate_rare_loss(_: float, __: Path) -> Found:
 
 
 def run_sweep(tens: int, requests: int, threads: int, scale: float, folder: Path) -> Found:
-    """Run a sweep of ten rates into a new store, after a short one that loads everything.
+    """Run a sweep of ten rates into a new store, after a short sweep that loads everything.
 
-    ``each_s`` is the processor time of a request, or of a run where runs are small; ``wall_s`` the time of the whole.
+    ``each_s`` is the processor time per request, or per run if runs are short; ``wall_s`` is the wall time.
     """
     from sledsim.sweep import Range, Sweep, run
 
@@ -373,7 +371,44 @@ def run_sweep(tens: int, requests: int, threads: int, scale: float, folder: Path
     return {"each_s": spent / report.done / (requests if requests == SWEEP_REQUESTS else 1), "wall_s": wall_s}
 
 
-# What is measured: by how many times as much as usual, and a folder for what it writes.
+def raid_scenario(members: int, requests: int) -> Scenario:
+    """Return a scenario of random 4 KB reads and writes to RAID 5."""
+    scenario = random_scenario(requests)
+    scenario["workload"] |= {"read_fraction": 0.5}
+    scenario["system"] = {"kind": "raid5", "members": [{"count": members, "system": scenario["system"]}]}
+    return scenario
+
+
+def each_dispatch(device: str, scheduler: str, pending: float, _: Path) -> Found:
+    """Run with a constant number of pending requests; return the processor time per dispatch."""
+    scenario = pending_scenario(random_scenario(20_000 + 2 * round(pending)), round(pending))
+    scenario["system"] |= {"device": device, "scheduler": scheduler}
+    return timed(scenario)
+
+
+def each_raid_request(members: float, _: Path) -> Found:
+    """Send requests to RAID 5; return the processor time per request."""
+    return timed(raid_scenario(round(members), 20_000))
+
+
+def each_request(requests: float, _: Path) -> Found:
+    """Run a number of requests; return the processor time per request."""
+    return timed(random_scenario(round(requests)))
+
+
+# Times that should not depend on a size, or little: the time of one item, and the sizes.
+GROWTH: dict[str, tuple[Callable[[float, Path], Found], list[int]]] = {
+    "FCFS on `g2`: a request, by length of the run": (each_request, [20_000, 200_000, 2_000_000]),
+    "SPTF on `g2`: a dispatch, by pending requests": (partial(each_dispatch, "g2", "sptf"), [100, 1_000, 10_000]),
+    "SDF on `g2`: a dispatch, by pending requests": (partial(each_dispatch, "g2", "sdf"), [100, 1_000, 10_000]),
+    "SPTF on `atlas10k`: a dispatch, by pending requests": (
+        partial(each_dispatch, "atlas10k", "sptf"),
+        [100, 1_000, 10_000],
+    ),
+    "RAID 5: a request, by members": (each_raid_request, [4, 32, 256]),
+}
+
+# Each measurement takes the scale of its size and a folder for its files.
 MEASURES: dict[str, Callable[[float, Path], Found]] = {
     **{name: partial(run_scenario, name) for name in SCENARIOS},
     "own_built_in": partial(ask_custom_scheduler, "built_in"),

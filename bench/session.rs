@@ -1,11 +1,11 @@
 //! A session in Rust beside a run, of the same requests: random 4 KB reads on `g2`, FCFS, open at 500 a second.
 //!
-//! The run takes the in-order shortcut, as it can look ahead at the arrivals; the session runs by events.
+//! The run needs no events, as it knows the arrivals ahead of time; the session runs by events.
 //!
 //!     session run 1000000          the run loop takes requests from the workload
 //!     session session 1000000      so does this program, and hands them to a session one by one
 //!
-//! Built with the workspace, as an example of what its tests share. The bench counts the processor time of the process.
+//! It is built as an example of the crate sledsim-testing. The benchmark takes the processor time of the process.
 
 use std::process::ExitCode;
 
@@ -14,13 +14,13 @@ use sledsim::engine::{Next, Workload};
 use sledsim::scenario::{self, Keep, Scenario, Session};
 use sledsim_testing::scenarios::{poisson, resolved};
 
-/// Runs the scenario; tells how many requests completed.
+/// Runs the scenario; returns the number of completed requests.
 fn run(scenario: &Scenario) -> u64 {
     let output = scenario::run(scenario, Vec::new(), false, &mut |_| true).expect("it runs");
     output.report.requests.completed
 }
 
-/// Drives a session with what the scenario's workload gives; tells how many requests came back.
+/// Drives a session with the requests of the scenario's workload; returns the number of completed requests.
 fn drive(scenario: &Scenario, requests: u64) -> u64 {
     let mut session = Session::new(scenario, &Keep::default()).expect("a session");
     let (blocks, block_bytes) = (session.capacity_blocks(), session.block_bytes());

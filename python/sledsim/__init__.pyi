@@ -27,7 +27,7 @@ from sledsim.runs.replaying import replay as replay
 from sledsim.runs.result import Result as Result
 from sledsim.runs.running import run as run
 from sledsim.runs.session import Session as Session
-from sledsim.scenario.reading import Scenario as Scenario
+from sledsim.scenario.typed import Scenario as Scenario
 from sledsim.studies.power_saving.strategies import power as power
 from sledsim.sweep.optimisation import optimise as optimise
 from sledsim.traces.trace import Trace as Trace

@@ -14,12 +14,20 @@ __getattr__, __dir__, __all__ = attach(__name__)
 def main() -> None:
     """Run the command line and exit with the command's status."""
     import sys
+    from contextlib import suppress
 
     try:
         from sledsim._guarding import end_when_stuck
         from sledsim.cli.streams import prepare_streams
 
         prepare_streams()
+        if sys.argv[1:] == ["--version"]:
+            from sledsim._core import __version__
+
+            # The commands are not loaded. If the version can't be printed, the application reports why.
+            with suppress(OSError):
+                print(f"sledsim {__version__}", flush=True)
+                return
         from sledsim.cli.app import app
 
         end_when_stuck()

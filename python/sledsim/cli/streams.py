@@ -8,8 +8,6 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
 
-import typer
-
 __all__ = [
     "BAD_INPUT",
     "INTERRUPTED",
@@ -84,12 +82,15 @@ def write(text: str, *, err: bool = False, end: str = "\n", styled: bool = False
         from sledsim.show.fitting import visible
 
         text = visible(text)
+    # Loaded late, for commands that print little.
+    from typer import echo
+
     if not err:
         with _output_errors():
-            typer.echo(f"{text}{end}", nl=False)
+            echo(f"{text}{end}", nl=False)
         return
     try:
-        typer.echo(f"{text}{end}", nl=False, err=True)
+        echo(f"{text}{end}", nl=False, err=True)
     except OSError:
         discard(sys.stderr)
 
@@ -97,16 +98,18 @@ def write(text: str, *, err: bool = False, end: str = "\n", styled: bool = False
 @contextmanager
 def exit_if_output_fails() -> Iterator[None]:
     """Exit with a message and a status if help cannot be printed."""
+    from typer import Exit
+
     try:
         with _output_errors():
             yield
     except BrokenPipeError:
         discard(sys.stdout)
-        raise typer.Exit(PIPE_CLOSED) from None
+        raise Exit(PIPE_CLOSED) from None
     except OutputLostError as error:
         discard(sys.stdout)
         write(f"error: {error.filename}: {error.strerror}", err=True)
-        raise typer.Exit(BAD_INPUT) from None
+        raise Exit(BAD_INPUT) from None
 
 
 @contextmanager

@@ -14,8 +14,9 @@ from sledsim.runs.replaying import replay_scenario, require_effect
 from sledsim.runs.result import Result
 from sledsim.runs.running import ProgressCallback, run_resolved
 from sledsim.runs.trace_comparison import DEFAULT_DEVICES, combination_names, too_small_notes
-from sledsim.scenario.reading import Resolved, Scenario, ScenarioLike, Sets, resolve, set_list
+from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, resolve, set_list
 from sledsim.scenario.texts import is_document
+from sledsim.scenario.typed import Scenario
 from sledsim.show.arguments import require_number
 from sledsim.show.faults import make_error
 from sledsim.show.naming import label_of

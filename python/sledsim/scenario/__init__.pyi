@@ -9,10 +9,10 @@ from sledsim.scenario.explanation import explain as explain
 from sledsim.scenario.folders import catalog_folders as catalog_folders
 from sledsim.scenario.folders import use_catalog as use_catalog
 from sledsim.scenario.reading import Resolved as Resolved
-from sledsim.scenario.reading import Scenario as Scenario
 from sledsim.scenario.reading import ScenarioLike as ScenarioLike
 from sledsim.scenario.reading import Sets as Sets
 from sledsim.scenario.reading import Written as Written
 from sledsim.scenario.reading import resolve as resolve
+from sledsim.scenario.typed import Scenario as Scenario
 
 __all__: list[str]

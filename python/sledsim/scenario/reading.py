@@ -1,25 +1,28 @@
 """Scenarios read: from a file, a text, a dictionary or typed classes; the core checks them and fills in defaults."""
 
 import json
+import sys
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Union
 
 from sledsim import _core
 from sledsim._core import ScenarioError
 from sledsim.scenario.document_kinds import not_a_device, not_a_scenario
 from sledsim.scenario.drawings.loading import load_drawing
 from sledsim.scenario.folders import catalog_folders
-from sledsim.scenario.models.scenario import ScenarioModel
-from sledsim.scenario.policy_loading import load
 from sledsim.scenario.texts import is_document, require_text, text_of
 from sledsim.show.faults import brief, is_there, make_error
 from sledsim.show.fitting import visible
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
+    from sledsim.scenario.typed import Scenario
+
 __all__ = [
     "Resolved",
-    "Scenario",
     "ScenarioLike",
     "Sets",
     "Setting",
@@ -36,55 +39,12 @@ __all__ = [
 ]
 
 
-class Scenario(ScenarioModel):
-    """The one description of a run: workload, system, and what is measured.
-
-    Examples
-    --------
-    >>> from sledsim.scenario.models import AsptfScheduler, DriveSystem, PoissonArrival, Run, SyntheticWorkload
-    >>> scenario = Scenario(
-    ...     workload=SyntheticWorkload(arrival=PoissonArrival(rate_per_s=500.0), read_fraction=0.67),
-    ...     system=DriveSystem(device="g2", scheduler=AsptfScheduler(weight=0.01)),
-    ...     run=Run(requests=10_000),
-    ... )
-    >>> scenario.resolve()["system"]["device"]["bit_nm"]
-    40.0
-    """
-
-    @classmethod
-    def load(cls, source: "ScenarioLike", *, overrides: "Sets" = ()) -> Self:
-        """Read a scenario and fill in every default.
-
-        Parameters
-        ----------
-        source
-            A file (TOML, YAML or JSON), ``"-"`` for standard input, a text of several lines, a dictionary,
-            or another scenario.
-        overrides
-            Values that replace those of the scenario: ``["device.settle_constants=0"]`` or a dictionary.
-
-        Raises
-        ------
-        ScenarioError
-            Where the scenario is wrong: names the file, the key, the value and what is allowed.
-        """
-        return cls(**resolve(source, overrides).values)
-
-    def resolve(self, *, overrides: "Sets" = ()) -> dict[str, Any]:
-        """Return the scenario with every key explicit; running that gives the same result."""
-        return resolve(self, overrides).values
-
-    def to_json(self) -> str:
-        """Return the keys that were given, as JSON."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
-
-
 #: A scenario as written; what messages call it, and the folder from which its relative paths start, go with it.
 Written = _core.Written
 #: A scenario with every key explicit, checked, its paths absolute.
 Resolved = _core.Scenario
 #: A scenario, its file or its text.
-ScenarioLike = Scenario | Resolved | Mapping[str, Any] | Path | str
+ScenarioLike = Union["Scenario", Resolved, Mapping[str, Any], Path, str]
 #: A value that replaces one of a scenario: a text ``path=value``, or a path and a value.
 Setting = str | tuple[str, Any]
 #: Values that replace those of a scenario.
@@ -97,7 +57,7 @@ def resolve(source: ScenarioLike | Written, sets: Sets = ()) -> Resolved:
     Parameters
     ----------
     source
-        Anything :meth:`Scenario.load` takes.
+        Anything :meth:`sledsim.Scenario.load` takes.
     sets
         Values that replace those of the scenario.
 
@@ -120,9 +80,22 @@ def from_argument(name: str) -> "Path | str":
     return name if name in ("", "-") else Path(name)
 
 
+def _is_typed(source: object) -> "TypeIs[Scenario]":
+    """Return true for an instance of the class of scenarios, without loading it."""
+    typed = sys.modules.get("sledsim.scenario.models.scenario")
+    return typed is not None and isinstance(source, typed.ScenarioModel)
+
+
+def _load_policy(*arguments: Any, **keywords: Any) -> Any:
+    """Load a custom policy. Few scenarios have one, so what loads it is imported when it is needed."""
+    from sledsim.scenario.policy_loading import load
+
+    return load(*arguments, **keywords)
+
+
 def _require_known(source: object) -> None:
     """Raise for a value that is no scenario."""
-    if not isinstance(source, ScenarioModel | Mapping | Path | str):
+    if not (_is_typed(source) or isinstance(source, Mapping | Path | str)):
         shown, is_whole = brief(source)
         says = (
             f"{type(source).__name__} {shown} is of the wrong type: expected the path of a file, a text, "
@@ -148,14 +121,21 @@ def written(source: ScenarioLike) -> Written:
         source = source.values
     _require_known(source)
     catalog = catalog_folders()
-    if isinstance(source, ScenarioModel | Mapping):
-        values = source.to_dict() if isinstance(source, ScenarioModel) else dict(source)
+    if _is_typed(source) or isinstance(source, Mapping):
+        values = source.to_dict() if _is_typed(source) else dict(source)
+        base_dir = working_folder()
         return Written(
-            values, name="scenario", base_dir=working_folder(), catalog=catalog, policies=load, drawings=load_drawing
+            values, name="scenario", base_dir=base_dir, catalog=catalog, policies=_load_policy, drawings=load_drawing
         )
     text, notation, name, base_dir = text_of(source, "scenario")
     return Written(
-        text, format=notation, name=name, base_dir=base_dir, catalog=catalog, policies=load, drawings=load_drawing
+        text,
+        format=notation,
+        name=name,
+        base_dir=base_dir,
+        catalog=catalog,
+        policies=_load_policy,
+        drawings=load_drawing,
     )
 
 

@@ -128,10 +128,11 @@ def _follows(results: Results, name: str, others: Sequence[str | None]) -> bool:
 
 def _rows(results: Results, metric: str, x: str | None, colour: str | None, facet: str | None) -> list[dict[str, Any]]:
     rows = []
+    is_numeric = x is not None and results.is_numeric(x)
     for point, found in sorted(results.estimates(metric).items()):
         said = results.points[point]
         place = said[x] if x else results.definition.sweep
-        number = results.number(x, place) if x and results.is_numeric(x) else None
+        number = results.number(x, place) if x and is_numeric else None
         row: dict[str, Any] = {"x": place if number is None else number, "mean": found.mean, "runs": found.count}
         row |= {"low": found.low, "high": found.high}
         row |= {role: said[name] for role, name in (("colour", colour), ("facet", facet)) if name}

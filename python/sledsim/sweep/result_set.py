@@ -1,5 +1,6 @@
 """Results of a sweep: its points with means and confidence intervals over replications."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -273,12 +274,13 @@ class Results(OneTable, Plain):
             Their paths in the summary; some of general interest otherwise.
         """
         wanted = {metric: self.estimates(metric) for metric in self._wanted(metrics)}
+        replications = Counter(point for point, _ in self.keys)
         return [
             {
                 "point": point,
                 "values": values,
                 "overload": self.overloads[point].__dict__ if point in self.overloads else None,
-                "replications": sum(place[0] == point for place in self.keys),
+                "replications": replications[point],
                 "metrics": {
                     metric: found[point].__dict__ if point in found else None for metric, found in wanted.items()
                 },
@@ -351,8 +353,13 @@ class Results(OneTable, Plain):
         parameter
             The axis.
         """
-        values = {point[parameter] for point in self._points.values() if parameter in point}
-        return all((parameter, value) in self._numbers for value in values)
+        return parameter not in self._parameters_with_text
+
+    @cached_property
+    def _parameters_with_text(self) -> set[str]:
+        """The parameters of which some value is no number."""
+        named = {item for point in self._points.values() for item in point.items()}
+        return {parameter for parameter, value in named if (parameter, value) not in self._numbers}
 
     def to_dict(self, metrics: Sequence[str] = ()) -> dict[str, Any]:
         """Return the points as plain values.

@@ -1,14 +1,13 @@
-//! The floor under Sledsim's speed: the arithmetic that a simulation can't do without, and nothing around it.
+//! The baseline of the benchmarks: the arithmetic of a simulation with closed-form seeks, without the simulator.
 //!
-//!     rustc --edition 2021 -C opt-level=3 -C overflow-checks=on -o floor bench/floor.rs
-//!     floor mems 1000000        random requests to a sled, first come, first served
-//!     floor disk 1000000        the same to a disk's arm and platters
-//!     floor cache 1000000       references to an LRU cache
-//!     floor mems 1000000 2      as many on each of two threads
+//!     rustc --edition 2021 -C opt-level=3 -C overflow-checks=on -o baseline bench/baseline.rs
+//!     baseline mems 1000000        random requests to a sled, first come, first served
+//!     baseline disk 1000000        the same to a disk's arm and platters
+//!     baseline cache 1000000       references to an LRU cache
+//!     baseline mems 1000000 2      as many on each of two threads
 //!
-//! What a promise is a multiple of runs on the same machine in the same rounds, so that promises hold on any. It is
-//! written apart from the simulator and shares nothing with it. It prints a sum over all results, so that nothing is
-//! optimised away.
+//! Benchmarks are ratios to its time on the same machine in the same rounds. It shares no code with the simulator. It prints a sum
+//! over all results, so that the compiler computes them.
 
 use std::process::ExitCode;
 use std::thread;
@@ -272,7 +271,7 @@ fn main() -> ExitCode {
         _ => None,
     };
     let (Some(kind), Some(count), Some(threads)) = (kind, number(1), number(2)) else {
-        eprintln!("floor mems|disk|cache COUNT [THREADS]");
+        eprintln!("baseline mems|disk|cache COUNT [THREADS]");
         return ExitCode::from(2);
     };
     let workers: Vec<_> = (0..threads).map(|seed| thread::spawn(move || kind(count, seed))).collect();
