@@ -159,6 +159,10 @@ pub struct CommandQueue {
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e6), extend("x-unit" = "ms"))]
     pub age_limit_ms: Option<f64>,
+    /// Time from the end of an access to the choice of the next command. Commands that arrive in it are among the choices.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "ms"))]
+    pub turnaround_ms: f64,
 }
 
 /// A volatile write cache. A write completes when it is in the cache, unless it is durable (FUA). The drive writes the content back while

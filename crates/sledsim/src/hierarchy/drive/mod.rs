@@ -41,7 +41,7 @@ use crate::power::EnergyAccount;
 use crate::request::{Op, Request};
 use crate::schedulers::{self, Scheduler};
 use crate::service::{Phases, Service};
-use crate::time::Time;
+use crate::time::{ms_to_ns, Time};
 
 /// Timer tag: the oldest request in command processing is ready to be scheduled.
 const READY: u64 = u64::MAX;
@@ -62,6 +62,10 @@ pub struct Drive {
     under_service: UnderService,
     /// Flushes that wait for the mechanism. They overtake other requests, as they cover completed writes only.
     flushes: VecDeque<Request>,
+    /// Time from the end of an access to the choice of the next command, ns.
+    turnaround_ns: u64,
+    /// When the next command is chosen, if that is later than the end of the access.
+    choice_at: Option<Time>,
     /// The write cache, if the device has one.
     write_cache: Option<Box<WriteCache>>,
     has_ready_timer: bool,
@@ -104,12 +108,15 @@ impl Drive {
     #[must_use]
     pub fn new(device: Box<dyn Mechanism>, scheduler: Box<dyn Scheduler>, batch_max: usize) -> Self {
         let write_cache = device.write_caching().map(|caching| Box::new(WriteCache::new(caching.write_cache())));
-        let scheduler = match device.command_queue() {
-            Some(queue) if queue.depth > 1 => Box::new(CommandQueue::new(scheduler, queue)),
-            _ => scheduler,
+        let queue = device.command_queue().filter(|queue| queue.depth > 1);
+        let scheduler = match queue {
+            Some(queue) => Box::new(CommandQueue::new(scheduler, queue)),
+            None => scheduler,
         };
         let drive = Self {
             station: Station::new(device, scheduler),
+            turnaround_ns: queue.map_or(0, |queue| ms_to_ns(queue.turnaround_ms)),
+            choice_at: None,
             write_cache,
             in_order: InOrderState::default(),
             under_service: UnderService::default(),
@@ -368,8 +375,18 @@ impl Drive {
     /// may have begun.
     #[inline]
     fn release(&mut self, now: Time) {
-        if self.station.window.busy_until() <= Some(now) {
+        if self.station.window.busy_until() <= Some(now) && self.choice_at.is_none_or(|at| at <= now) {
             self.is_mechanism_busy = false;
+        }
+    }
+
+    /// Lets pending commands wait until the next one is chosen.
+    fn await_choice(&mut self, context: &mut Context<'_>) {
+        if !self.station.scheduler.is_empty() {
+            let at = context.now() + self.turnaround_ns;
+            self.choice_at = Some(at);
+            self.is_mechanism_busy = true;
+            self.await_free(at, context);
         }
     }
 
@@ -445,7 +462,11 @@ impl Component for Drive {
                 if self.write_cache.is_some() {
                     self.accept_behind_flush(context);
                 }
+                let was_busy = self.is_mechanism_busy;
                 self.release(context.now());
+                if self.turnaround_ns > 0 && was_busy && !self.is_mechanism_busy {
+                    self.await_choice(context);
+                }
             }
         }
         self.dispatch(context);
@@ -480,6 +501,7 @@ impl PowerLoss for Drive {
         self.flushes.clear();
         self.write_cache.iter_mut().for_each(|cache| cache.power_cut());
         self.station.set_held(now, 0);
+        self.choice_at = None;
         (self.has_ready_timer, self.has_free_timer, self.has_idle_timer) = (false, false, false);
     }
 }
