@@ -338,7 +338,8 @@ impl Layout {
         z.unit_of(lbn, z.sectors_per_track.value())
     }
 
-    /// Returns the LBNs of the cylinder that an LBN lies on, without regard to remaps.
+    /// Returns the LBNs of the cylinder that an LBN lies on, without regard to remaps. With a seek-first mapping: of as many consecutive
+    /// tracks as there are surfaces.
     #[must_use]
     pub fn cylinder_of(&self, lbn: u64) -> BlockRange {
         let z = &self.zones[self.zone_of_lbn(lbn)];
