@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 CATALOG = ROOT / "python" / "sledsim" / "catalog"
 DEVICES = {path.stem: tomllib.loads(path.read_text()) for path in sorted((CATALOG / "devices").glob("*.toml"))}
 BIBLIOGRAPHY = (CATALOG / "citations.bib").read_text()
-KINDS = {"published", "derived", "assumed"}
+KINDS = {"published", "measured", "derived", "assumed"}
 GENERATIONS = ["g1", "g2", "g3"]
 
 # Standard gravity, which turns the accelerations that papers print in g into SI.
@@ -46,7 +46,7 @@ def test_the_expected_devices_are_there() -> None:
     assert {"griffin1999", "g2-points", "hong2006"} | generations == {*of("mems")}
     assert {"atlas10k", "cheetah4LP", "cheetah9LP", "barracuda", "hp_c2247a", "st41601n"} <= {*of("disk")}
     assert {"atlas10k-50mb", "superdisk", "uberdisk", "cheetah73"} <= {*of("disk")}
-    assert {"travelstar", "ultrastar36z15"} <= {*of("disk")}
+    assert {"travelstar", "ultrastar36z15", "barracuda-2t", "hgst-7k8"} <= {*of("disk")}
     assert (of("simpledisk-constant"), of("simpledisk-linear")) == (["simpledisk-constant"], ["simpledisk-linear"])
 
 

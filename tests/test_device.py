@@ -108,7 +108,7 @@ def test_every_catalogue_entry_can_be_created_and_shown() -> None:
         for key, value in entry.values.items():
             assert key in text
             assert value.source in text
-            assert value.kind in {"published", "derived", "assumed"}
+            assert value.kind in {"published", "measured", "derived", "assumed"}
         assert "<table>" in entry._repr_html_()
 
 

@@ -128,7 +128,7 @@ fn seek() -> impl Strategy<Value = Value> {
 fn mechanics() -> impl Strategy<Value = Map<String, Value>> {
     let media = (zones(), seek(), 1_u32..5, 1_u32..4);
     let schemes = (
-        prop::sample::select(vec!["cylinder", "serpentine-by-zone", "serpentine"]),
+        prop::sample::select(vec!["cylinder", "serpentine-by-zone", "serpentine", "seek-first-serpentine"]),
         prop::sample::select(vec![
             "none",
             "tracks-per-zone",
@@ -158,7 +158,7 @@ fn mechanics() -> impl Strategy<Value = Map<String, Value>> {
         }
         let drive = json!({
             "name": "random", "surfaces": surfaces, "cylinders": cylinders, "zones": zones, "seek": seek,
-            "mapping": mapping, "sparing": sparing, "sparing_range_cylinders": range_cylinders,
+            "mapping": mapping, "mapping_group_cylinders": 1 + cylinders / 3, "sparing": sparing, "sparing_range_cylinders": range_cylinders,
             "rotation_rpm": rpm, "rotation_error_percent": error_percent, "rotation": rotation,
             "head_switch_ms": head_switch_ms, "write_settle_ms": write_settle_ms, "actuators": actuators,
             "bus_ms_per_block": 0.0,

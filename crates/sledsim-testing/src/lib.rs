@@ -3,6 +3,7 @@
 
 pub mod buggy_component;
 pub mod disk_designs;
+pub mod host;
 pub mod kinds;
 pub mod mems_designs;
 pub mod merging;

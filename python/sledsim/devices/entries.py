@@ -47,7 +47,7 @@ class CatalogValue:
     where
         Table, figure or section of the source.
     kind
-        ``"published"``, ``"derived"`` or ``"assumed"``; may be empty in a device file, like ``source``.
+        ``"published"``, ``"measured"``, ``"derived"`` or ``"assumed"``; may be empty in a device file, like ``source``.
     note
         A remark on the value.
     alternatives

@@ -10,8 +10,8 @@ use sledsim::request::{Op, Request};
 use sledsim::time::Time;
 use sledsim_testing::disk_designs;
 
-/// Keys that do not affect service times: the name and the block size.
-const WITHOUT_EFFECT: [&str; 2] = ["name", "block_bytes"];
+/// Keys that do not affect service times: the name and the block size, and what the drive component does with the device.
+const WITHOUT_EFFECT: [&str; 4] = ["name", "block_bytes", "command_queue", "write_cache"];
 
 /// Number of random drives; far more than needed until one uses the rarer keys.
 const DESIGNS: usize = 1500;
@@ -47,7 +47,9 @@ fn ends(drive: &DiskParameters) -> Option<Vec<Time>> {
 /// Returns other values to try for a key.
 fn others(key: &str, value: &Value) -> Vec<Value> {
     match (key, value) {
-        ("mapping", _) => ["cylinder", "serpentine-by-zone", "serpentine"].map(Value::from).to_vec(),
+        ("mapping", _) => ["cylinder", "serpentine-by-zone", "serpentine", "seek-first-serpentine"]
+            .map(Value::from)
+            .to_vec(),
         ("sparing", _) => ["sectors-per-track", "sectors-per-zone"].map(Value::from).to_vec(),
         ("rotation", _) => ["phase", "average"].map(Value::from).to_vec(),
         ("read_ahead", _) => ["none", "track", "cylinder", "segment", "next-track"].map(Value::from).to_vec(),

@@ -64,10 +64,15 @@ fn shape() -> impl Strategy<Value = Shape> {
 
 /// Valid drives of all sparing schemes and mappings.
 fn designs() -> impl Strategy<Value = DiskParameters> {
-    let mapping = prop::sample::select(vec![Mapping::Cylinder, Mapping::SerpentineByZone, Mapping::Serpentine]);
+    let mapping = prop::sample::select(vec![
+        Mapping::Cylinder,
+        Mapping::SerpentineByZone,
+        Mapping::Serpentine,
+        Mapping::SeekFirstSerpentine,
+    ]);
     let zones = prop::collection::vec(shape(), 1..4);
-    (zones, prop::sample::select(SCHEMES.to_vec()), mapping, 1_u32..4, 1_u32..4)
-        .prop_map(|(shapes, sparing, mapping, surfaces, range)| {
+    (zones, prop::sample::select(SCHEMES.to_vec()), (mapping, 1_u32..6), 1_u32..4, 1_u32..4)
+        .prop_map(|(shapes, sparing, (mapping, group), surfaces, range)| {
             let mut next = 0;
             let zones: Vec<Value> = shapes
                 .into_iter()
@@ -85,7 +90,13 @@ fn designs() -> impl Strategy<Value = DiskParameters> {
                 })
                 .collect();
             let drive = drive(surfaces, &zones.into());
-            DiskParameters { sparing, mapping, sparing_range_cylinders: range, ..drive }
+            DiskParameters {
+                sparing,
+                mapping,
+                mapping_group_cylinders: group,
+                sparing_range_cylinders: range,
+                ..drive
+            }
         })
         .prop_filter("contradicts itself", |drive| Layout::new(drive).is_ok())
 }
@@ -93,9 +104,21 @@ fn designs() -> impl Strategy<Value = DiskParameters> {
 /// Sectors of a zone in the order in which LBNs visit them.
 fn sectors(p: &DiskParameters, zone: &Zone) -> Vec<Place> {
     let mut places = Vec::new();
+    if p.mapping == Mapping::SeekFirstSerpentine {
+        let all: Vec<u32> = (zone.first_cylinder..=zone.last_cylinder).collect();
+        for group in all.chunks(p.mapping_group_cylinders as usize) {
+            for head in 0..p.surfaces {
+                let there: Vec<u32> =
+                    if head % 2 == 0 { group.to_vec() } else { group.iter().rev().copied().collect() };
+                let track = |cylinder| (0..zone.sectors_per_track).map(move |sector| Place { cylinder, head, sector });
+                places.extend(there.into_iter().flat_map(track));
+            }
+        }
+        return places;
+    }
     for cylinder in zone.first_cylinder..=zone.last_cylinder {
         let backwards = match p.mapping {
-            Mapping::Cylinder => false,
+            Mapping::Cylinder | Mapping::SeekFirstSerpentine => false,
             Mapping::SerpentineByZone => (cylinder - zone.first_cylinder) % 2 == 1,
             Mapping::Serpentine => cylinder % 2 == 1,
         };
@@ -217,7 +240,10 @@ proptest! {
         }
         for (lbn, (_, regular)) in (0u64..).zip(&lbns) {
             prop_assert_eq!(layout.track_of(lbn), tracks[&(regular.cylinder, regular.head)]);
-            prop_assert_eq!(layout.cylinder_of(lbn), cylinders[&regular.cylinder]);
+            // A seek-first mapping does not visit the tracks of a cylinder one after the other.
+            if p.mapping != Mapping::SeekFirstSerpentine {
+                prop_assert_eq!(layout.cylinder_of(lbn), cylinders[&regular.cylinder]);
+            }
         }
     }
 }
@@ -383,5 +409,22 @@ fn largest_layout_is_fast_and_small() {
         let layout = Layout::new(&p).expect("a drive");
         let last = layout.capacity_blocks() - 1;
         assert_eq!(layout.lbn(layout.place(last)), Some(last), "{sparing:?}");
+    }
+}
+
+#[test]
+fn seek_first_skews_separate_tracks_and_surfaces() {
+    let mapping = Mapping::SeekFirstSerpentine;
+    // Groups of two cylinders, and one of one; track skew 2, skew at a change of surface 3.
+    let p = DiskParameters { mapping, mapping_group_cylinders: 2, ..drive(3, &json!([zone(0, 4, 10)])) };
+    let mechanics = Mechanics::new(&p).expect("a drive");
+    for lbn in 0..149 {
+        let [here, next] = [lbn, lbn + 1].map(|lbn| mechanics.layout().place(lbn));
+        let expected = match (here.head == next.head, here.cylinder == next.cylinder) {
+            (true, true) => 0,
+            (true, false) => 2,
+            (false, _) => 3,
+        };
+        assert_eq!(gap_sectors(&mechanics, 10, lbn), expected, "from {here:?} to {next:?}");
     }
 }

@@ -5,7 +5,9 @@
 
 use proptest::prelude::*;
 use rayon::prelude::*;
-use sledsim::devices::disk::{DiskDevice, DiskParameters, FastWrite, Layout, Place, RotationModel, Sparing};
+use sledsim::devices::disk::{
+    DiskDevice, DiskParameters, FastWrite, Layout, Mapping, Place, RotationModel, Sparing,
+};
 use sledsim::devices::Mechanism;
 use sledsim::engine::random::Stream;
 use sledsim::request::{Op, Request};
@@ -46,6 +48,10 @@ impl<'a> Platter<'a> {
         let cylinders = u128::from(place.cylinder - z.first_cylinder);
         let surfaces = u128::from(self.drive.surfaces);
         let turn = u128::from(self.layout.track_index(zone, place.cylinder, place.head));
+        let (cylinders, turn) = match self.drive.mapping {
+            Mapping::SeekFirstSerpentine => return self.seek_first_ticks(zone, place),
+            _ => (cylinders, turn),
+        };
         let tracks = cylinders * (surfaces - 1) + turn;
         let sectors = u128::from(place.sector) + u128::from(self.slips_before(zone, cylinders * surfaces, turn));
         let whole = parts(z.first_sector_offset)
@@ -54,6 +60,52 @@ impl<'a> Platter<'a> {
             + (sectors << SECTOR_PARTS);
         let round = u128::from(z.sectors_per_track) << SECTOR_PARTS;
         whole % round * (self.ticks_per_revolution >> SECTOR_PARTS) / u128::from(z.sectors_per_track)
+    }
+
+    /// As [`Platter::sector_ticks`], by a walk over the tracks of a seek-first mapping.
+    fn seek_first_ticks(&self, zone: usize, place: Place) -> u128 {
+        let z = &self.drive.zones[zone];
+        let parts = |sectors: f64| (sectors * f64::from(SECTOR_PARTS).exp2()).round() as u128;
+        let cylinders: Vec<u32> = (z.first_cylinder..=z.last_cylinder).collect();
+        let groups = cylinders.chunks(self.drive.mapping_group_cylinders as usize);
+        let order = groups.flat_map(|group| {
+            (0..self.drive.surfaces).flat_map(move |head| {
+                let there: Vec<u32> =
+                    if head % 2 == 0 { group.to_vec() } else { group.iter().rev().copied().collect() };
+                there.into_iter().map(move |cylinder| (cylinder, head))
+            })
+        });
+        let (mut whole, mut before, mut tracks) = (parts(z.first_sector_offset), None, 0);
+        for track in order {
+            whole += match before {
+                None => 0,
+                Some((_, head)) if head == track.1 && self.drive.surfaces > 1 => parts(z.track_skew_sectors),
+                Some((cylinder, _)) if self.drive.surfaces == 1 && !self.is_group_start(zone, cylinder, track.0) => {
+                    parts(z.track_skew_sectors)
+                }
+                Some(_) => parts(z.cylinder_skew_sectors),
+            };
+            if track == (place.cylinder, place.head) {
+                break;
+            }
+            (before, tracks) = (Some(track), tracks + 1);
+        }
+        let units = u128::from(tracks) - u128::from(tracks) % u128::from(self.drive.surfaces);
+        let slips = match self.drive.sparing {
+            Sparing::SectorsPerTrack => self.slips_before(zone, u128::from(tracks), 0),
+            _ => self.slips_before(zone, units, 0),
+        };
+        whole += (u128::from(place.sector) + u128::from(slips)) << SECTOR_PARTS;
+        let round = u128::from(z.sectors_per_track) << SECTOR_PARTS;
+        whole % round * (self.ticks_per_revolution >> SECTOR_PARTS) / u128::from(z.sectors_per_track)
+    }
+
+    /// Returns true if a group of cylinders begins at `cylinder`, which follows `before`.
+    fn is_group_start(&self, zone: usize, before: u32, cylinder: u32) -> bool {
+        let group = |cylinder: u32| {
+            (cylinder - self.drive.zones[zone].first_cylinder) / self.drive.mapping_group_cylinders
+        };
+        group(before) != group(cylinder)
     }
 
     /// Returns the number of slips in the tracks or cylinders before this one; each shifts the following tracks.

@@ -28,6 +28,14 @@ fn disk(_blocks: u64) -> Value {
     json!({"kind": "drive", "device": device, "scheduler": {"name": "sptf"}})
 }
 
+/// A disk with a command queue and a volatile write cache, with small blocks.
+fn caching_drive(_blocks: u64) -> Value {
+    let DeviceSpec::Disk(mut parameters) = device_spec("barracuda-2t") else { panic!("a disk") };
+    parameters.block_bytes = kinds::BLOCK as u32;
+    let device = serde_json::to_value(DeviceSpec::Disk(parameters)).expect("a device");
+    json!({"kind": "drive", "device": device, "scheduler": {"name": "fcfs"}})
+}
+
 /// A volatile cache over `below`, whose lines stay dirty until eviction or a flush.
 fn cached(blocks: u64, below: &dyn Fn(u64) -> Value) -> Value {
     let mut cache = kinds::over("ram-cache", blocks, below);
@@ -51,12 +59,13 @@ fn without_faults(system: &mut Value) {
 fn systems() -> Vec<(String, Value)> {
     let leaf = |name: &'static str, blocks| match name {
         "disk" => disk(blocks),
+        "caching drive" => caching_drive(blocks),
         "cache" => cached(blocks, &kinds::drive),
         _ => cached(blocks, &disk),
     };
     let composite = || kinds::all().into_iter().filter(|kind| kind != "drive");
     let mut systems = Vec::new();
-    for name in ["disk", "cache", "cached disk"] {
+    for name in ["disk", "caching drive", "cache", "cached disk"] {
         let below = |blocks| leaf(name, blocks);
         systems.push((name.to_owned(), below(BLOCKS)));
         for outer in composite() {
@@ -123,7 +132,7 @@ fn found(bug: Bug, kind: &str) -> Vec<String> {
     let missed = volatile.collect::<Vec<_>>().into_par_iter().filter_map(|(name, document)| {
         let plant = |system: &mut System, id| {
             let details = system.component(id).details(Time::ZERO);
-            let is_lossy = details.is_none_or(|details| details.kind == "ram-cache");
+            let is_lossy = details.is_none_or(|details| ["ram-cache", "drive"].contains(&details.kind));
             if is_lossy {
                 BuggyComponent::over(system, id, bug)
             } else {
@@ -138,12 +147,14 @@ fn found(bug: Bug, kind: &str) -> Vec<String> {
 #[test]
 fn flushes_that_complete_early_are_detected_in_every_system() {
     assert_eq!(found(Bug::LyingFlush, "disk"), Vec::<String>::new(), "no error was detected");
+    assert_eq!(found(Bug::LyingFlush, "caching drive"), Vec::<String>::new(), "no error was detected");
     assert_eq!(found(Bug::LyingFlush, "cache"), Vec::<String>::new(), "no error was detected");
 }
 
 #[test]
 fn ignored_durable_flags_are_detected_in_every_system() {
     assert_eq!(found(Bug::ForgetDurable, "disk"), Vec::<String>::new(), "no error was detected");
+    assert_eq!(found(Bug::ForgetDurable, "caching drive"), Vec::<String>::new(), "no error was detected");
     assert_eq!(found(Bug::ForgetDurable, "cache"), Vec::<String>::new(), "no error was detected");
 }
 

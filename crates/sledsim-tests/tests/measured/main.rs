@@ -13,6 +13,7 @@ macro_rules! cases_or_skip {
 mod disk_parity;
 mod disksim_import;
 mod disksim_parity;
+mod drives_of_today;
 mod real_drives;
 mod real_traces;
 mod recorded;

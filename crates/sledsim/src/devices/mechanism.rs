@@ -4,11 +4,12 @@ use std::ops::Range;
 
 use dyn_clone::DynClone;
 
+use super::disk::{CommandQueue, WriteCache};
 use super::{Estimate, MechanismState, Plan, Platter, Together};
 use crate::engine::details::Count;
 use crate::engine::Stop;
 use crate::power::{EnergyAccount, SpinDown};
-use crate::request::Request;
+use crate::request::{Op, Request};
 use crate::service::{EnergyLedger, Service};
 use crate::time::Time;
 
@@ -163,6 +164,21 @@ pub trait Mechanism: DynClone + Send {
         None
     }
 
+    /// Returns the mechanism's queue of commands, if it has one.
+    fn command_queue(&self) -> Option<CommandQueue> {
+        None
+    }
+
+    /// Returns how the mechanism serves a write cache, if it has one.
+    fn write_caching(&self) -> Option<&dyn WriteCaching> {
+        None
+    }
+
+    /// Returns [`Mechanism::write_caching`], to be changed.
+    fn write_caching_mut(&mut self) -> Option<&mut dyn WriteCaching> {
+        None
+    }
+
     /// Returns the mechanism's failed parts, if there are any.
     fn defects(&self) -> Option<&dyn Defects> {
         None
@@ -248,6 +264,33 @@ pub trait Powered {
 pub trait VolatileCache {
     /// Returns true if, at `now` (not before the mechanism is free), reported writes are not on the medium yet.
     fn is_dirty(&self, now: Time) -> bool;
+}
+
+/// A mechanism with a write cache. The drive component holds the cache and decides when the mechanism writes its content back.
+pub trait WriteCaching {
+    /// Returns the parameters of the cache.
+    fn write_cache(&self) -> WriteCache;
+
+    /// Returns the times of a transfer between host and cache.
+    fn host_transfer(&self, op: Op) -> HostTransfer;
+
+    /// Returns the time from `now` until block `lbn`, which is in the drive, can begin to be written.
+    fn write_back_ns(&self, now: Time, lbn: u64) -> u64;
+
+    /// Writes up to `blocks` blocks from `lbn` on to the medium, as far as they lie on one track; returns the number of blocks.
+    /// The conditions are those of [`Mechanism::serve`].
+    fn write_back(&mut self, now: Time, lbn: u64, blocks: u64) -> (Service, u64);
+}
+
+/// Times of a transfer between host and drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostTransfer {
+    /// Time before the transfer, ns; commands overlap in it.
+    pub command_ns: u64,
+    /// Time of a block on the link, ns.
+    pub block_ns: u64,
+    /// Time after the transfer, ns.
+    pub completion_ns: u64,
 }
 
 /// A mechanism some of whose parts have failed.

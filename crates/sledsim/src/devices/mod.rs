@@ -16,7 +16,8 @@ pub use batch::{are_contiguous, merged_request, Estimate, MechanismState, Plan, 
 use batch::{serve_in_turn, PlannedPass};
 pub use checker::{service_error, MechanismChecker};
 pub use mechanism::{
-    BatchAccess, Condition, Coordinates, Defects, Dimensions, Location, Mechanism, Powered, Rotating, VolatileCache,
+    BatchAccess, Condition, Coordinates, Defects, Dimensions, HostTransfer, Location, Mechanism, Powered, Rotating,
+    VolatileCache, WriteCaching,
 };
 pub use platter::Platter;
 

@@ -2,14 +2,15 @@
 
 use super::contract::CustomSpinDown;
 use super::{describe_request, BuiltIn, Choice, Role};
+use crate::devices::disk::{CommandQueue, WriteCache};
 use crate::devices::{
-    BatchAccess, Coordinates, Defects, Dimensions, EnergyLedger, Location, Mechanism, Powered, Rotating, Service,
-    Together, VolatileCache,
+    BatchAccess, Coordinates, Defects, Dimensions, EnergyLedger, HostTransfer, Location, Mechanism, Powered, Rotating,
+    Service, Together, VolatileCache, WriteCaching,
 };
 use crate::engine::Stop;
 use crate::fault::Faults;
 use crate::power::SpinDownSpec;
-use crate::request::Request;
+use crate::request::{Op, Request};
 use crate::service::MODES;
 use crate::time::Time;
 
@@ -163,7 +164,45 @@ impl Mechanism for SpinDownAdaptor {
         self.mechanism.volatile_cache()
     }
 
+    fn command_queue(&self) -> Option<CommandQueue> {
+        self.mechanism.command_queue()
+    }
+
+    fn write_caching(&self) -> Option<&dyn WriteCaching> {
+        self.mechanism.write_caching().map(|_| self as &dyn WriteCaching)
+    }
+
+    fn write_caching_mut(&mut self) -> Option<&mut dyn WriteCaching> {
+        self.mechanism.write_caching().is_some().then_some(self as &mut dyn WriteCaching)
+    }
+
     fn defects(&self) -> Option<&dyn Defects> {
         self.mechanism.defects()
+    }
+}
+
+/// A mechanism with a write cache is wrapped only if it returns itself from [`Mechanism::write_caching`].
+const CACHING: &str = "the mechanism has a write cache";
+
+impl WriteCaching for SpinDownAdaptor {
+    fn write_cache(&self) -> WriteCache {
+        self.mechanism.write_caching().expect(CACHING).write_cache()
+    }
+
+    fn host_transfer(&self, op: Op) -> HostTransfer {
+        self.mechanism.write_caching().expect(CACHING).host_transfer(op)
+    }
+
+    fn write_back_ns(&self, now: Time, lbn: u64) -> u64 {
+        self.mechanism.write_caching().expect(CACHING).write_back_ns(now, lbn)
+    }
+
+    fn write_back(&mut self, now: Time, lbn: u64, blocks: u64) -> (Service, u64) {
+        self.report_idle(now, None);
+        let (service, written) =
+            self.mechanism.write_caching_mut().expect(CACHING).write_back(now, lbn, blocks);
+        let request = Request { op: Op::Write, ..Request::read(lbn, 1) };
+        self.report_service(service.free, &request);
+        (service, written)
     }
 }

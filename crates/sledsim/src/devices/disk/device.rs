@@ -11,13 +11,14 @@ use super::pass::{ArmMove, DataArrival, Pass, PassOptions, Target};
 use super::power::PoweredState;
 use super::work_log::{PhaseTimeline, WorkLog};
 use super::writing::WriteSetup;
-use super::{Arm, DiskParameters, FastWrite, Mechanics, Place, ReadAhead, Zone};
+use super::{Arm, CommandQueue, DiskParameters, FastWrite, Mechanics, Place, ReadAhead, WriteCache, Zone};
 use crate::convert::trunc_to_u64;
 use crate::devices::power_manager::PowerManager;
 use crate::devices::{
     Coordinates, Dimensions, EnergyLedger, Location, Mechanism, Platter, Powered, Rotating, Service, VolatileCache,
+    WriteCaching,
 };
-use crate::fault::Fault;
+use crate::fault::{Fault, Range};
 use crate::request::{Flags, Op, Request};
 use crate::time::Time;
 
@@ -129,6 +130,12 @@ pub struct DiskDevice {
     /// Arrivals of the blocks of the request being served; kept to reuse its memory.
     pub(super) chunks: Vec<Chunk>,
     block_bytes: u32,
+    pub(super) physical_sector_blocks: u64,
+    pub(super) command_queue: Option<CommandQueue>,
+    /// Set if the cache holds anything.
+    pub(super) write_cache: Option<WriteCache>,
+    /// True while the drive serves a write-back of its cache.
+    pub(super) is_write_back: bool,
     slot_bits: SlotBits,
     /// [`DiskDevice::released_arms`] at the instant of the last call.
     released_arms: Cell<Option<(Time, ReleasedArms)>>,
@@ -155,6 +162,15 @@ impl DiskDevice {
                 _ => fault.set("fast_write", "none"),
             });
         }
+        let write_cache = p.write_cache.filter(|cache| cache.blocks > 0);
+        if write_cache.is_some() && behind {
+            return Err(Fault::conflict("write_cache.blocks", write_cache.map_or(0, |cache| cache.blocks))
+                .says(": a drive with a write cache does not write behind by itself; with it goes ")
+                .key_is("fast_write", "none"));
+        }
+        if p.physical_sector_blocks == 0 {
+            return Err(Fault::out_of_range("physical_sector_blocks", 0, Range::at_least(1.0)));
+        }
         let mechanics = Mechanics::new(p)?;
         let sectors = p.zones.iter().map(|zone| zone.sectors_per_track).max().unwrap_or(1);
         Ok(Self {
@@ -172,6 +188,10 @@ impl DiskDevice {
             work_log: WorkLog::new(p.power.is_some()),
             chunks: Vec::new(),
             block_bytes: p.block_bytes,
+            physical_sector_blocks: u64::from(p.physical_sector_blocks),
+            command_queue: p.command_queue,
+            write_cache,
+            is_write_back: false,
             slot_bits: SlotBits::new(sectors, p.surfaces)?,
             released_arms: Cell::new(None),
             ready: Cell::new(None),
@@ -353,6 +373,18 @@ impl Mechanism for DiskDevice {
     fn volatile_cache(&self) -> Option<&dyn VolatileCache> {
         (self.policy.fast_write != FastWrite::None).then_some(self as &dyn VolatileCache)
     }
+
+    fn command_queue(&self) -> Option<CommandQueue> {
+        self.command_queue
+    }
+
+    fn write_caching(&self) -> Option<&dyn WriteCaching> {
+        self.write_cache.is_some().then_some(self as &dyn WriteCaching)
+    }
+
+    fn write_caching_mut(&mut self) -> Option<&mut dyn WriteCaching> {
+        self.write_cache.is_some().then_some(self as &mut dyn WriteCaching)
+    }
 }
 
 impl Rotating for DiskDevice {
@@ -376,6 +408,10 @@ impl DiskDevice {
     /// Serves a request that finds the drive ready at `now`.
     #[inline]
     pub(super) fn serve_ready(&mut self, now: Time, request: &Request) -> Service {
+        if self.is_write_back {
+            self.catch_up(now);
+            return self.write_back_blocks(now, BlockRange { first: request.lbn, end: request.end_lbn() });
+        }
         let at = now + self.overheads.request_ns;
         self.catch_up(at);
         let end = request.end_lbn();
@@ -422,7 +458,7 @@ impl DiskDevice {
 
     /// Returns the arms as a request dispatched at `now` gets them. Schedulers call it for many locations at the same instant.
     #[inline]
-    fn released_arms(&self, now: Time) -> ReleasedArms {
+    pub(super) fn released_arms(&self, now: Time) -> ReleasedArms {
         let Some(task) = self.task else {
             return ReleasedArms { at: now.max(self.free), arms: self.arms, arm: self.arm };
         };

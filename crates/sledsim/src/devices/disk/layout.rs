@@ -1,7 +1,8 @@
 //! The map between LBNs and sectors.
 //!
 //! LBNs run through the zones in order. Within a zone they run along a track, then over the tracks of a cylinder in the order of the
-//! mapping, then over the cylinders. Cylinders between zones may be unused.
+//! mapping, then over the cylinders. With a seek-first mapping they run over the cylinders of a group on each surface in turn. Cylinders
+//! between zones may be unused.
 
 use std::sync::Arc;
 
@@ -83,6 +84,8 @@ pub struct Layout {
     /// Zone of each cylinder; empty if there are too many of either.
     zone_of: Arc<[u16]>,
     mapping: Mapping,
+    /// Number of cylinders of a group, for a seek-first mapping.
+    group_cylinders: u64,
     surfaces: Divisor,
     cylinders: u32,
     capacity_blocks: u64,
@@ -96,6 +99,9 @@ impl Layout {
     /// the zones.
     pub fn new(parameters: &DiskParameters) -> Result<Self, Fault> {
         let p = parameters;
+        if p.mapping_group_cylinders == 0 {
+            return Err(Fault::out_of_range("mapping_group_cylinders", 0, Range::at_least(1.0)));
+        }
         if p.surfaces == 0 || p.cylinders == 0 || p.sparing_range_cylinders == 0 {
             return Err(Fault::conflict("surfaces", p.surfaces)
                 .says(", ")
@@ -141,6 +147,7 @@ impl Layout {
             zone_of: zone_table(&zones, p.cylinders).into(),
             zones,
             mapping: p.mapping,
+            group_cylinders: u64::from(p.mapping_group_cylinders),
             surfaces: Divisor::new(p.surfaces.into()),
             cylinders: p.cylinders,
             capacity_blocks,
@@ -211,7 +218,8 @@ impl Layout {
     #[must_use]
     pub fn track_index(&self, zone: usize, cylinder: u32, head: u32) -> u32 {
         let is_reversed = match self.mapping {
-            Mapping::Cylinder => false,
+            // With a seek-first mapping LBNs do not visit all tracks of a cylinder in turn.
+            Mapping::Cylinder | Mapping::SeekFirstSerpentine => false,
             Mapping::SerpentineByZone => (cylinder - self.zones[zone].first_cylinder) % 2 == 1,
             Mapping::Serpentine => cylinder % 2 == 1,
         };
@@ -220,6 +228,37 @@ impl Layout {
         } else {
             head
         }
+    }
+
+    /// Returns the position of a track in a group of cylinders, for a seek-first mapping; otherwise `None`.
+    #[inline]
+    #[must_use]
+    pub fn group_track(&self, zone: usize, place: Place) -> Option<GroupTrack> {
+        (self.mapping == Mapping::SeekFirstSerpentine).then(|| {
+            let z = &self.zones[zone];
+            let cylinder = u64::from(place.cylinder - z.first_cylinder);
+            let group = cylinder / self.group_cylinders;
+            let width = z.group_width(group, self.group_cylinders);
+            let within = cylinder - group * self.group_cylinders;
+            let surface = u64::from(place.head);
+            let step = if surface % 2 == 0 { within } else { width - 1 - within };
+            let tracks_before = group * self.group_cylinders * self.surfaces.value();
+            GroupTrack {
+                index: tracks_before + surface * width + step,
+                surface_changes: group * self.surfaces.value() + surface,
+            }
+        })
+    }
+
+    /// Returns the cylinder within the zone, and the head, of a track that is counted in its zone in the order of LBNs.
+    #[inline]
+    fn seek_first_track(&self, zone: usize, track: u64) -> (u64, u64) {
+        let group = track / (self.group_cylinders * self.surfaces.value());
+        let width = self.zones[zone].group_width(group, self.group_cylinders);
+        let within = track - group * self.group_cylinders * self.surfaces.value();
+        let (surface, step) = (within / width, within % width);
+        let step = if surface % 2 == 0 { step } else { width - 1 - step };
+        (group * self.group_cylinders + step, surface)
     }
 
     /// Returns the zone of an LBN.
@@ -242,7 +281,10 @@ impl Layout {
     fn place_of(&self, zone: usize, sector: u64) -> Place {
         let z = &self.zones[zone];
         let (track, sector) = z.sectors_per_track.div_rem(sector);
-        let (cylinder, head) = self.surfaces.div_rem(track);
+        let (cylinder, head) = match self.mapping {
+            Mapping::SeekFirstSerpentine => self.seek_first_track(zone, track),
+            _ => self.surfaces.div_rem(track),
+        };
         let cylinder = z.first_cylinder + cylinder as u32;
         Place { cylinder, head: self.track_index(zone, cylinder, head as u32), sector: sector as u32 }
     }
@@ -252,7 +294,10 @@ impl Layout {
     fn sector_of(&self, zone: usize, place: Place) -> u64 {
         let z = &self.zones[zone];
         let cylinder = u64::from(place.cylinder - z.first_cylinder);
-        let track = cylinder * self.surfaces.value() + u64::from(self.track_index(zone, place.cylinder, place.head));
+        let track = match self.group_track(zone, place) {
+            Some(track) => track.index,
+            None => cylinder * self.surfaces.value() + u64::from(self.track_index(zone, place.cylinder, place.head)),
+        };
         track * z.sectors_per_track.value() + u64::from(place.sector)
     }
 
@@ -293,7 +338,8 @@ impl Layout {
         z.unit_of(lbn, z.sectors_per_track.value())
     }
 
-    /// Returns the LBNs of the cylinder that an LBN lies on, without regard to remaps.
+    /// Returns the LBNs of the cylinder that an LBN lies on, without regard to remaps. With a seek-first mapping: of as many consecutive
+    /// tracks as there are surfaces.
     #[must_use]
     pub fn cylinder_of(&self, lbn: u64) -> BlockRange {
         let z = &self.zones[self.zone_of_lbn(lbn)];
@@ -301,7 +347,23 @@ impl Layout {
     }
 }
 
+/// A track of a seek-first mapping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupTrack {
+    /// Number of tracks of the zone before it, in the order of LBNs.
+    pub index: u64,
+    /// Number of changes of surface between the first track of the zone and this one, those from group to group included.
+    pub surface_changes: u64,
+}
+
 impl ZoneLayout {
+    /// Returns the number of cylinders of a group; the last group may have fewer than the others.
+    #[inline]
+    fn group_width(&self, group: u64, group_cylinders: u64) -> u64 {
+        let cylinders = u64::from(self.last_cylinder - self.first_cylinder) + 1;
+        group_cylinders.min(cylinders - group * group_cylinders)
+    }
+
     /// Returns the LBNs of the unit of `sectors` sectors that an LBN lies in.
     fn unit_of(&self, lbn: u64, sectors: u64) -> BlockRange {
         let sector = self.slots.regular_sector(lbn - self.first_lbn);

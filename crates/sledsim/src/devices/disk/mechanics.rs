@@ -1,7 +1,7 @@
 //! Mechanics of a drive: seek times of the arms, and the times at which sectors pass under the heads.
 
 use super::command::ns;
-use super::layout::{Layout, Place, Run};
+use super::layout::{GroupTrack, Layout, Place, Run};
 use super::rotation::{Angle, Spindle};
 use super::seek::Seek;
 use super::{DiskParameters, Sparing, Zone};
@@ -31,6 +31,8 @@ struct ZoneAngles {
     track: u128,
     /// Angle from the first track of a cylinder to that of the next.
     cylinder: u128,
+    /// Angle of a change of surface, for a seek-first mapping.
+    surface: u128,
     /// Width of a sector.
     sector: u128,
     /// Slipped sectors, each of which shifts the following tracks by a sector.
@@ -74,6 +76,7 @@ impl ZoneAngles {
             sectors_per_track: zone.sectors_per_track,
             first: skew("first_sector_offset", zone.first_sector_offset)?,
             track,
+            surface: cylinder,
             cylinder: cylinder.wrapping_add(track.wrapping_mul(u128::from(surfaces - 1))),
             sector,
             slips,
@@ -166,6 +169,9 @@ impl Mechanics {
     #[must_use]
     pub fn angle_in(&self, zone: usize, place: Place) -> Angle {
         let z = &self.zones[zone];
+        if let Some(track) = self.layout.group_track(zone, place) {
+            return self.seek_first_angle(z, track, place.sector);
+        }
         let cylinder = place.cylinder - z.first_cylinder;
         let track = self.layout.track_index(zone, place.cylinder, place.head);
         let mut sectors = u64::from(place.sector);
@@ -177,6 +183,19 @@ impl Mechanics {
             .wrapping_add(z.cylinder.wrapping_mul(u128::from(cylinder)))
             .wrapping_add(z.track.wrapping_mul(u128::from(track)))
             .wrapping_add(z.sector.wrapping_mul(u128::from(sectors)));
+        (angle >> 64) as u64
+    }
+
+    /// Returns the angle at which a sector of a seek-first mapping begins.
+    fn seek_first_angle(&self, z: &ZoneAngles, track: GroupTrack, sector: u32) -> Angle {
+        let unit = if self.slips_shift_tracks { 1 } else { u64::from(self.layout.surfaces()) };
+        let first = (track.index - track.index % unit) * u64::from(z.sectors_per_track);
+        let slips = z.slips.partition_point(|slip| *slip < first) as u64;
+        let angle = z
+            .first
+            .wrapping_add(z.surface.wrapping_mul(u128::from(track.surface_changes)))
+            .wrapping_add(z.track.wrapping_mul(u128::from(track.index - track.surface_changes)))
+            .wrapping_add(z.sector.wrapping_mul(u128::from(u64::from(sector) + slips)));
         (angle >> 64) as u64
     }
 

@@ -17,12 +17,15 @@ mod rotation;
 mod seek;
 mod sparing;
 mod work_log;
+mod write_back;
 mod writing;
 
 pub use characteristics::{Characteristics, ZoneFigures};
 pub use device::DiskDevice;
 pub use layout::{BlockRange, Layout, Place, Run};
 pub use mechanics::{AnyOrder, Arm, Mechanics};
-pub use parameters::{DiskParameters, FastWrite, Mapping, ReadAhead, RotationModel, Sparing, Zone};
+pub use parameters::{
+    CommandQueue, DiskParameters, FastWrite, Mapping, ReadAhead, RotationModel, Sparing, WriteCache, Zone,
+};
 pub use rotation::{Angle, Spindle};
 pub use seek::{Seek, SeekCurve};

@@ -1,6 +1,7 @@
 //! Parameters of a disk drive.
 //!
-//! They correspond one to one to the parameters of DiskSim 4.0's disk module and disk model, under other names.
+//! They correspond one to one to the parameters of DiskSim 4.0's disk module and disk model, under other names. DiskSim has no seek-first
+//! mapping, physical sectors, command queue or write cache.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,9 @@ pub enum Mapping {
     SerpentineByZone,
     /// Every odd cylinder has its surfaces in reverse order.
     Serpentine,
+    /// Seek first: LBNs run along a surface over a group of cylinders, then back along the next surface. A group has
+    /// `mapping_group_cylinders` cylinders; the last of a zone may have fewer.
+    SeekFirstSerpentine,
 }
 
 /// Position of spare sectors, and handling of defective ones.
@@ -86,10 +90,12 @@ pub struct Zone {
     #[serde(default)]
     #[schemars(range(min = 0, max = 1000000000))]
     pub empty_sectors: u32,
-    /// Angle between the first sectors of consecutive tracks of a cylinder, in sectors.
+    /// Angle between the first sectors of consecutive tracks of a cylinder, in sectors. With a seek-first mapping: of consecutive tracks of a
+    /// surface.
     #[schemars(range(min = 0.0, max = 1e6))]
     pub track_skew_sectors: f64,
-    /// Angle between the first sectors of the last track of a cylinder and the first track of the next, in sectors.
+    /// Angle between the first sectors of the last track of a cylinder and the first track of the next, in sectors. With a seek-first
+    /// mapping: of the tracks before and after a change of surface.
     #[schemars(range(min = 0.0, max = 1e6))]
     pub cylinder_skew_sectors: f64,
     /// Number of spare sectors (or tracks) in each unit of the sparing scheme.
@@ -136,6 +142,56 @@ pub enum FastWrite {
     Full,
 }
 
+/// A queue of commands in the drive, such as that of Native Command Queuing. It serves the command with the shortest positioning time
+/// first; ties go by arrival. Commands beyond its depth wait at the host, in the order of the host's scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CommandQueue {
+    /// Number of commands that the drive holds, including the one under service: 32 with SATA. 1 means no queue.
+    #[serde(default = "queue_depth")]
+    #[schemars(range(min = 1, max = 65536))]
+    pub depth: u32,
+    /// Number of commands, the oldest first, that the drive chooses among; all when absent.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 65536))]
+    pub window: Option<u32>,
+    /// Time in the drive after which the oldest command is served next; no limit when absent.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e6), extend("x-unit" = "ms"))]
+    pub age_limit_ms: Option<f64>,
+    /// Time from the end of an access to the choice of the next command. Commands that arrive in it are among the choices.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "ms"))]
+    pub turnaround_ms: f64,
+}
+
+/// A volatile write cache. A write completes when it is in the cache, unless it is durable (FUA). The drive writes the content back while
+/// it is idle, in turn with commands once the cache fills up, and completely for a flush. A flush is not queued: later commands wait for it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "DriveWriteCache")]
+pub struct WriteCache {
+    /// Capacity for data that is not on the medium; 0 switches the cache off. A larger write goes to the medium at once.
+    #[schemars(range(min = 0, max = 1000000000))]
+    pub blocks: u64,
+    /// Most ranges of contiguous blocks that the cache holds; no limit when absent.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 1000000))]
+    pub extents: Option<u32>,
+    /// Number of ranges, the oldest first, among which the drive writes back that with the shortest positioning time; all when absent.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 1000000))]
+    pub window: Option<u32>,
+    /// Idle time of the arm after which it writes back.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e6), extend("x-unit" = "ms"))]
+    pub idle_ms: f64,
+    /// Share of the capacity (of blocks or of ranges) from which on the drive writes back one track for each command that it serves.
+    #[serde(default = "forced_share")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub forced_share: f64,
+}
+
 /// A disk drive with one or two arms, a bus and a segmented buffer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -162,6 +218,10 @@ pub struct DiskParameters {
     /// Order of LBNs over the surfaces of a cylinder.
     #[serde(default)]
     pub mapping: Mapping,
+    /// Number of cylinders of a group, for a seek-first mapping.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 100000000))]
+    pub mapping_group_cylinders: u32,
     /// Position of spare sectors, and handling of defective ones.
     #[serde(default)]
     pub sparing: Sparing,
@@ -388,6 +448,17 @@ pub struct DiskParameters {
     /// If true, reads can hit written data in the buffer.
     #[serde(default = "yes")]
     pub read_hits_on_writes: bool,
+    /// Number of blocks of a physical sector. A write of part of a physical sector reads it first and writes it a revolution later
+    /// (512-byte emulation: 8 blocks of 512 B).
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 1024))]
+    pub physical_sector_blocks: u32,
+    /// Queue of commands in the drive; without one the drive accepts one command at a time.
+    #[serde(default)]
+    pub command_queue: Option<CommandQueue>,
+    /// Volatile write cache, whose content the drive writes to the medium in an order of its own; excludes `fast_write`.
+    #[serde(default)]
+    pub write_cache: Option<WriteCache>,
     /// Power of the drive; unknown when absent.
     #[serde(default)]
     pub power: Option<PowerParameters>,
@@ -407,6 +478,14 @@ const fn unity() -> f64 {
 
 const fn segment() -> u32 {
     256
+}
+
+const fn queue_depth() -> u32 {
+    32
+}
+
+const fn forced_share() -> f64 {
+    0.75
 }
 
 const fn yes() -> bool {

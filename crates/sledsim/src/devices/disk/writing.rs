@@ -179,12 +179,17 @@ impl DiskDevice {
     fn start_write(
         &mut self,
         command: Command,
-        phases: PhaseTimeline,
+        mut phases: PhaseTimeline,
         setup: WriteSetup,
         free: Time,
         segment: usize,
     ) -> Service {
         let Command { start, blocks, .. } = command;
+        let free = if self.physical_sector_blocks == 1 {
+            free
+        } else {
+            self.read_partial_sectors(&mut phases, free.max(setup.arm_leaves), blocks)
+        };
         let BlockRange { first, end } = blocks;
         let block_ns = self.overheads.write_block_ns;
         let arrived = setup.connected + blocks.count() * block_ns;

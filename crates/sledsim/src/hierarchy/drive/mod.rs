@@ -2,9 +2,11 @@
 //!
 //! `Drive` serves requests by events, and `in_order` without events if arrivals are known ahead of time. Both use a `station`,
 //! the queue and its mechanism. It keeps the statistics of the measurement `window`, may delay the start-up
-//! (`delayed_startup`) or wait for sequential reads (`anticipation`), and serves requests together (`merging`).
+//! (`delayed_startup`) or wait for sequential reads (`anticipation`), and serves requests together (`merging`). A device may bring a queue
+//! of commands (`command_queue`) and a volatile write cache (`write_cache`).
 
 mod anticipation;
+mod command_queue;
 mod defect_counters;
 mod delayed_startup;
 mod in_order;
@@ -12,6 +14,7 @@ mod merging;
 mod pending;
 mod station;
 mod window;
+mod write_cache;
 
 pub use anticipation::AnticipationSpec;
 pub use delayed_startup::DelayedStartupSpec;
@@ -20,10 +23,12 @@ pub use merging::MergeSpec;
 use std::collections::VecDeque;
 
 use anticipation::Anticipation;
+use command_queue::CommandQueue;
 use delayed_startup::StartupDelay;
 use in_order::InOrderState;
 use merging::{GroupRule, Merging};
 use station::{Dispatched, Station};
+use write_cache::{Path, WriteCache};
 
 use crate::convert::to_usize;
 use crate::devices::{Mechanism, MechanismChecker};
@@ -33,10 +38,10 @@ use crate::engine::{
     Completion, Component, ComponentId, Context, Descendants, InOrderService, Instrumentation, PowerLoss, Status,
 };
 use crate::power::EnergyAccount;
-use crate::request::Request;
+use crate::request::{Op, Request};
 use crate::schedulers::{self, Scheduler};
-use crate::service::Service;
-use crate::time::Time;
+use crate::service::{Phases, Service};
+use crate::time::{ms_to_ns, Time};
 
 /// Timer tag: the oldest request in command processing is ready to be scheduled.
 const READY: u64 = u64::MAX;
@@ -44,6 +49,8 @@ const READY: u64 = u64::MAX;
 const FREE: u64 = u64::MAX - 1;
 /// Timer tag: the wait for the start-up or for an anticipated read ends.
 const DEADLINE: u64 = u64::MAX - 2;
+/// Timer tag: the mechanism has been idle so long that the write cache is written back.
+const IDLE: u64 = u64::MAX - 3;
 
 /// A queue and its mechanism.
 ///
@@ -55,10 +62,17 @@ pub struct Drive {
     under_service: UnderService,
     /// Flushes that wait for the mechanism. They overtake other requests, as they cover completed writes only.
     flushes: VecDeque<Request>,
+    /// Time from the end of an access to the choice of the next command, ns.
+    turnaround_ns: u64,
+    /// When the next command is chosen, if that is later than the end of the access.
+    choice_at: Option<Time>,
+    /// The write cache, if the device has one.
+    write_cache: Option<Box<WriteCache>>,
     has_ready_timer: bool,
     is_mechanism_busy: bool,
     /// True if a timer fires when the mechanism is free. It is not set before a request waits.
     has_free_timer: bool,
+    has_idle_timer: bool,
     /// False if requests are always served by events.
     allows_in_order: bool,
 }
@@ -93,14 +107,24 @@ impl Drive {
     /// A drive that dispatches at most `batch_max` requests together; 1 means no batches.
     #[must_use]
     pub fn new(device: Box<dyn Mechanism>, scheduler: Box<dyn Scheduler>, batch_max: usize) -> Self {
+        let write_cache = device.write_caching().map(|caching| Box::new(WriteCache::new(caching.write_cache())));
+        let queue = device.command_queue().filter(|queue| queue.depth > 1);
+        let scheduler = match queue {
+            Some(queue) => Box::new(CommandQueue::new(scheduler, queue)),
+            None => scheduler,
+        };
         let drive = Self {
             station: Station::new(device, scheduler),
+            turnaround_ns: queue.map_or(0, |queue| ms_to_ns(queue.turnaround_ms)),
+            choice_at: None,
+            write_cache,
             in_order: InOrderState::default(),
             under_service: UnderService::default(),
             flushes: VecDeque::new(),
             has_ready_timer: false,
             is_mechanism_busy: false,
             has_free_timer: false,
+            has_idle_timer: false,
             allows_in_order: true,
         };
         if batch_max > 1 {
@@ -163,6 +187,102 @@ impl Drive {
         if self.is_mechanism_busy {
             return;
         }
+        if self.write_cache.is_some() {
+            self.dispatch_or_write_back(context);
+        } else {
+            self.dispatch_requests(context);
+        }
+    }
+
+    /// Dispatches pending requests, or writes back a part of the write cache.
+    fn dispatch_or_write_back(&mut self, context: &mut Context<'_>) {
+        let now = context.now();
+        let Some(cache) = &mut self.write_cache else { return };
+        cache.mechanism_is_free();
+        self.admit_waiting(context);
+        let Self { station, write_cache: Some(cache), .. } = self else { return };
+        let has_requests = !(station.scheduler.is_empty() && station.incoming.is_empty());
+        if cache.is_write_back_due(now, has_requests) {
+            self.write_back(context);
+        } else if has_requests {
+            self.dispatch_requests(context);
+            if let (true, Some(cache), Some(free)) =
+                (self.is_mechanism_busy, &mut self.write_cache, self.station.window.busy_until())
+            {
+                cache.accessed(free);
+            }
+        } else if let Some(flush) = cache.ending_flush() {
+            let transfer = station.device.write_caching().map(|caching| caching.host_transfer(Op::Flush));
+            let command_ns = transfer.map_or(0, |times| times.command_ns + times.completion_ns);
+            let phases = Phases { command_ns, ..Phases::default() };
+            let service = Service { start: now, end: now + command_ns, free: now, phases, ..Service::default() };
+            self.under_service.begin(flush, &service, Status::Served, context);
+        } else if let (false, Some(at)) = (self.has_idle_timer, cache.idle_write_back()) {
+            self.has_idle_timer = true;
+            context.timer(at, IDLE);
+        }
+    }
+
+    /// Writes back a part of the write cache.
+    fn write_back(&mut self, context: &mut Context<'_>) {
+        let now = context.now();
+        let Self { station, write_cache: Some(cache), .. } = self else { return };
+        station.end_initial_idle(now);
+        let Some(service) = station.device.write_caching_mut().and_then(|device| cache.write_back(now, device)) else {
+            return;
+        };
+        station.window.serve(now, service.free);
+        if self.stop_on_device_failure(context) {
+            return;
+        }
+        self.is_mechanism_busy = true;
+        self.await_free(service.free, context);
+    }
+
+    /// Begins the transfers of writes for which the write cache has room now.
+    fn admit_waiting(&mut self, context: &mut Context<'_>) {
+        while let Some(request) = self.write_cache.as_mut().and_then(|cache| cache.admit_waiting()) {
+            self.station.set_held(context.now(), self.write_cache.as_ref().map_or(0, |cache| cache.held()));
+            self.transfer(&request, context);
+        }
+    }
+
+    /// Serves a request by a transfer between host and write cache.
+    fn transfer(&mut self, request: &Request, context: &mut Context<'_>) {
+        let Self { station, write_cache: Some(cache), .. } = self else { return };
+        let Some(times) = station.device.write_caching().map(|caching| caching.host_transfer(request.op)) else {
+            return;
+        };
+        let service = cache.transfer(context.now(), request, times);
+        self.under_service.begin(*request, &service, Status::Served, context);
+    }
+
+    /// Accepts a request on a drive with a write cache. Returns true if the mechanism serves it.
+    fn accept(&mut self, request: &Request, context: &mut Context<'_>) -> bool {
+        let Some(cache) = &mut self.write_cache else { return true };
+        let path = cache.accept(request);
+        self.station.set_held(context.now(), cache.held());
+        match path {
+            Path::Medium => return true,
+            Path::Cache => self.transfer(request, context),
+            Path::Waits => {}
+        }
+        false
+    }
+
+    /// Accepts the requests behind a flush that has completed.
+    fn accept_behind_flush(&mut self, context: &mut Context<'_>) {
+        let behind = self.write_cache.as_mut().map_or_else(VecDeque::new, |cache| cache.take_behind_flush());
+        for request in behind {
+            if self.accept(&request, context) {
+                self.station.integrate_queue(context.now());
+                self.station.push(context.now(), request);
+            }
+        }
+    }
+
+    /// Dispatches pending requests and flushes.
+    fn dispatch_requests(&mut self, context: &mut Context<'_>) {
         let now = context.now();
         while let Some(flush) = self.flushes.pop_front() {
             if self.station.device.volatile_cache().is_some_and(|cache| cache.is_dirty(now)) {
@@ -255,8 +375,18 @@ impl Drive {
     /// may have begun.
     #[inline]
     fn release(&mut self, now: Time) {
-        if self.station.window.busy_until() <= Some(now) {
+        if self.station.window.busy_until() <= Some(now) && self.choice_at.is_none_or(|at| at <= now) {
             self.is_mechanism_busy = false;
+        }
+    }
+
+    /// Lets pending commands wait until the next one is chosen.
+    fn await_choice(&mut self, context: &mut Context<'_>) {
+        if !self.station.scheduler.is_empty() {
+            let at = context.now() + self.turnaround_ns;
+            self.choice_at = Some(at);
+            self.is_mechanism_busy = true;
+            self.await_free(at, context);
         }
     }
 
@@ -280,7 +410,10 @@ impl Component for Drive {
     }
 
     fn in_order(&mut self) -> Option<&mut dyn InOrderService> {
-        let applies = self.allows_in_order && self.station.in_order() && !self.station.defects.has_defects();
+        let applies = self.allows_in_order
+            && self.write_cache.is_none()
+            && self.station.in_order()
+            && !self.station.defects.has_defects();
         applies.then_some(self as &mut dyn InOrderService)
     }
 
@@ -288,6 +421,10 @@ impl Component for Drive {
     fn submit(&mut self, request: Request, context: &mut Context<'_>) {
         let now = context.now();
         self.update_mechanism(now, context);
+        if self.write_cache.is_some() && !self.accept(&request, context) {
+            self.dispatch(context);
+            return;
+        }
         if request.is_flush() {
             self.flushes.push_back(request);
             self.dispatch(context);
@@ -313,14 +450,23 @@ impl Component for Drive {
             READY => self.has_ready_timer = false,
             FREE => self.release(context.now()),
             DEADLINE => {}
+            IDLE => self.has_idle_timer = false,
             tag => {
                 if let Some(Some(done)) = self.under_service.0.get(to_usize(tag)) {
-                    if !done.request.is_flush() {
+                    let is_cached = self.write_cache.as_mut().is_some_and(|cache| cache.end(&done.request));
+                    if !(is_cached || done.request.is_flush()) {
                         self.station.scheduler.completed(context.now(), &done.request);
                     }
                 }
                 self.under_service.end(tag, context);
+                if self.write_cache.is_some() {
+                    self.accept_behind_flush(context);
+                }
+                let was_busy = self.is_mechanism_busy;
                 self.release(context.now());
+                if self.turnaround_ns > 0 && was_busy && !self.is_mechanism_busy {
+                    self.await_choice(context);
+                }
             }
         }
         self.dispatch(context);
@@ -345,7 +491,7 @@ impl InOrderService for Drive {
 
 impl PowerLoss for Drive {
     fn may_lose_writes(&self, _children: bool) -> bool {
-        self.station.device.volatile_cache().is_some()
+        self.write_cache.is_some() || self.station.device.volatile_cache().is_some()
     }
 
     /// The mechanism completes its current access, but the request does not complete.
@@ -353,13 +499,17 @@ impl PowerLoss for Drive {
         self.station.power_cut(now);
         self.under_service.0.clear();
         self.flushes.clear();
-        (self.has_ready_timer, self.has_free_timer) = (false, false);
+        self.write_cache.iter_mut().for_each(|cache| cache.power_cut());
+        self.station.set_held(now, 0);
+        self.choice_at = None;
+        (self.has_ready_timer, self.has_free_timer, self.has_idle_timer) = (false, false, false);
     }
 }
 
 impl Instrumentation for Drive {
     fn check_invariants(&self, at_rest: bool) -> Result<(), String> {
-        let pending = self.station.scheduler.len() + self.flushes.len();
+        let cached = self.write_cache.as_ref().map_or(0, |cache| cache.outstanding());
+        let pending = self.station.scheduler.len() + self.flushes.len() + cached;
         let ready = self.station.incoming.len();
         let serving = self.under_service.0.iter().flatten().count();
         if at_rest && pending + ready + serving > 0 {
@@ -367,17 +517,20 @@ impl Instrumentation for Drive {
                 "at rest with {pending} pending, {ready} in command processing, {serving} under service"
             ));
         }
+        self.write_cache.as_ref().map_or(Ok(()), |cache| cache.check())?;
         self.station.check_invariants()
     }
 
     fn start_measuring(&mut self, now: Time) {
         self.station.defects.start_measuring();
+        self.write_cache.iter_mut().for_each(|cache| cache.start_measuring());
         self.station.start_measuring(now);
     }
 
     fn details(&self, _now: Time) -> Option<Details> {
         let mut counts = self.station.device.defects().map_or_else(Vec::new, |defects| defects.counts());
         counts.extend(self.station.defects.counts());
+        counts.extend(self.write_cache.iter().flat_map(|cache| cache.counts()));
         (!counts.is_empty()).then(|| Details { kind: "drive", counts, paths: Vec::new() })
     }
 

@@ -30,6 +30,8 @@ pub(super) enum Dispatched {
 pub(super) struct Station {
     pub(super) device: Box<dyn Mechanism>,
     pub(super) scheduler: Box<dyn Scheduler>,
+    /// Number of requests that wait outside the scheduler, for a write cache.
+    held: usize,
     pub(super) overhead_ns: u64,
     pub(super) merging: Option<Merging>,
     /// Requests in command processing, each with the time at which it is ready.
@@ -49,6 +51,7 @@ impl Station {
             defects: DefectCounters::of(device.as_ref()),
             device,
             scheduler,
+            held: 0,
             merging: None,
             incoming: VecDeque::new(),
             delay: None,
@@ -87,12 +90,25 @@ impl Station {
     /// Brings the queue's time integral up to `now`.
     #[inline]
     pub(super) fn integrate_queue(&mut self, now: Time) {
-        self.window.integrate_queue(now, self.scheduler.len());
+        self.window.integrate_queue(now, self.waiting());
+    }
+
+    /// Number of requests that wait for dispatch or for the write cache.
+    #[inline]
+    fn waiting(&self) -> usize {
+        self.scheduler.len() + self.held
+    }
+
+    /// Sets the number of requests that wait for the write cache.
+    pub(super) fn set_held(&mut self, now: Time, held: usize) {
+        self.integrate_queue(now);
+        self.held = held;
+        self.update_max_queue();
     }
 
     #[inline]
     fn update_max_queue(&mut self) {
-        self.window.update_max_queue(self.scheduler.len());
+        self.window.update_max_queue(self.waiting());
     }
 
     /// Serves the next request or requests, if there are any. The mechanism must be idle.
@@ -273,13 +289,13 @@ impl Station {
         if let Some(powered) = self.device.powered_mut() {
             powered.settle_energy_account(now).start(now);
         }
-        self.window = self.window.next(now, self.scheduler.len(), self.device.ledger(now));
+        self.window = self.window.next(now, self.waiting(), self.device.ledger(now));
     }
 
     /// The statistics of the window until `now`.
     pub(super) fn measured(&self, now: Time) -> Measured {
         let incoming = self.incoming.iter().map(|&(ready, _)| ready);
-        let queue = self.window.queue(now, self.scheduler.len(), incoming);
+        let queue = self.window.queue(now, self.waiting(), incoming);
         Measured {
             mechanisms: 1,
             busy_ns: self.window.busy_ns(now),

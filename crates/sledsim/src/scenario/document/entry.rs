@@ -19,7 +19,7 @@ const VALUES: &str = "values";
 const FACTS: [&str; 5] = ["unit", "source", "where", "note", "alternatives"];
 
 /// The origin of a value: published, measured, derived or assumed.
-const KINDS: [&str; 3] = ["published", "derived", "assumed"];
+const KINDS: [&str; 4] = ["published", "measured", "derived", "assumed"];
 
 /// The subject of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
