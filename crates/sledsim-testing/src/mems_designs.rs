@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use sledsim::devices::mems::{
-    Idle, IdleTips, Layout, MemsDevice, MemsParameters, SeekModel, StopAt, Timeout, Transfer,
+    Idle, IdleTips, Layout, MemsDevice, MemsParameters, RowDirection, SeekModel, StopAt, Timeout, Transfer,
+    WriteTransfer,
 };
 
 use crate::scenarios;
@@ -76,6 +77,18 @@ fn mechanics() -> impl Strategy<Value = MemsParameters> {
         startup_mw: 70.0,
         ..base.clone()
     })
+}
+
+/// Returns a design with some of three options, by the bits of `options`: writes of blocks that crossed the bus before, directions by track,
+/// tips that bend to the next two columns.
+pub fn with_options(design: &MemsParameters, options: u32) -> MemsParameters {
+    let has = |bit: u32| options >> bit & 1 == 1;
+    MemsParameters {
+        write_transfer: if has(0) { WriteTransfer::Before } else { WriteTransfer::Overlapped },
+        row_direction: if has(1) { RowDirection::ByTrack } else { RowDirection::Alternating },
+        tip_deflection_nm: if has(2) { 2.5 * design.bit_nm } else { 0.0 },
+        ..design.clone()
+    }
 }
 
 /// Valid designs with blocks at points.

@@ -4,16 +4,18 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use sledsim::devices::mems::{Geometry, Layout, MemsDevice, MemsParameters, Place, Timeout};
+use sledsim::devices::mems::{
+    Geometry, Layout, MemsDevice, MemsParameters, Place, RowDirection, Timeout, WriteTransfer,
+};
 use sledsim::devices::{Mechanism, Service, State};
 use sledsim::engine::random::Stream;
 use sledsim::request::{Op, Request};
 use sledsim::time::{s_to_ns, Time};
-use sledsim_testing::mems_designs::mems_design;
+use sledsim_testing::mems_designs::{mems_design, with_options};
 use sledsim_testing::scenarios;
 use sledsim_testing::tiers::cases;
 
-use super::mems_passes::passes;
+use super::mems_passes::{passes, passes_by_track};
 
 /// Energies are sums of floating-point products; this tolerance is far above their rounding error and far below the
 /// energy of one tip.
@@ -210,8 +212,16 @@ fn check_service(
     assert_eq!(phases.seek_ns, phases.seek_x_ns.max(phases.seek_y_ns));
     assert!(phases.settle_ns <= phases.seek_x_ns && phases.seek_turnaround_ns <= phases.seek_y_ns);
     let pass = Pass::of(parameters);
-    let rows = passes(device.geometry(), request);
-    let count = rows.len() as u64;
+    let of_request = if parameters.row_direction == RowDirection::ByTrack { passes_by_track } else { passes };
+    let rows = of_request(device.geometry(), request);
+    let mut count = rows.len() as u64;
+    let divides = parameters.write_transfer == WriteTransfer::Before && request.op == Op::Write;
+    if divides {
+        // Blocks that cross the bus too late take further passes.
+        let fewest = count;
+        count = phases.transfer_ns / pass.transfer_ns;
+        assert!((fewest..=u64::from(request.blocks)).contains(&count), "{count} passes of {fewest} rows");
+    }
     assert_eq!((phases.servo_ns, phases.transfer_ns), (count * pass.servo_ns, count * pass.transfer_ns));
     if count == 1 {
         assert_eq!(phases.turnaround_ns, 0);
@@ -243,7 +253,8 @@ fn check_bus(bus_free: Time, request: &Request, service: &Service, rows: &[(u32,
         return;
     }
     assert_eq!(service.end, service.free);
-    if rows.len() == 1 {
+    let passed_ns = phases.servo_ns + phases.transfer_ns;
+    if passed_ns == pass.servo_ns + pass.transfer_ns {
         let awake = service.start + phases.startup_ns;
         let crossed = bus_free.max(awake) + all_ns;
         assert_eq!(phases.bus_ns, crossed.saturating_since(awake + phases.seek_ns), "a write waits for its blocks");
@@ -281,6 +292,11 @@ proptest! {
     #[test]
     fn services_account_for_every_nanosecond(design in mems_design()) {
         check_services(&design, 60);
+    }
+
+    #[test]
+    fn services_with_options_account_for_every_nanosecond(design in mems_design(), options in 1_u32..8) {
+        check_services(&with_options(&design, options), 60);
     }
 }
 

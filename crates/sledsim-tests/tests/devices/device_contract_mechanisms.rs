@@ -12,7 +12,7 @@ use sledsim::request::{Op, Request};
 use sledsim::scenario::{self, DeviceSpec};
 use sledsim::time::Time;
 use sledsim_testing::disk_designs::{disk_design, extreme_design, without_buffer, without_overheads};
-use sledsim_testing::mems_designs::{mems_design, points_design};
+use sledsim_testing::mems_designs::{mems_design, points_design, with_options};
 use sledsim_testing::powers::{policies, power};
 use sledsim_testing::scenarios;
 use sledsim_testing::tiers::{cases, size};
@@ -360,6 +360,15 @@ proptest! {
     #[test]
     fn sleds_account_for_every_nanosecond(design in mems_design(), drawn in 0_usize..1000) {
         check_all(&DeviceSpec::Mems(Box::new(design)), drawn, 30);
+    }
+
+    #[test]
+    fn sleds_with_options_account_for_every_nanosecond(
+        design in mems_design(),
+        options in 1_u32..8,
+        drawn in 0_usize..1000,
+    ) {
+        check_all(&DeviceSpec::Mems(Box::new(with_options(&design, options))), drawn, 30);
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod disk_mechanics;
 mod disk_rotation;
 mod disk_seek;
 mod mems_fluid;
+mod mems_options;
 mod mems_passes;
 mod mems_points;
 mod mems_subsector;

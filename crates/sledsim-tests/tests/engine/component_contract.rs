@@ -13,6 +13,7 @@ use sledsim::engine::{
 };
 use sledsim::fault::Fault;
 use sledsim::hierarchy::array::{ArraySpec, Level, RedundantArray};
+use sledsim::hierarchy::cache::ram::{Eviction, FlushSpec, RamCacheSpec};
 use sledsim::hierarchy::{
     AnticipationSpec, CachingDisk, CachingDiskSpec, Child, DelayedStartupSpec, Drive, MergeSpec, Partition,
     PartitionSpec, RamCache, Spread, SpreadLayout, Tiers, TiersSpec, Volumes, VolumesSpec, WriteBuffer,
@@ -243,6 +244,17 @@ const COMPONENTS: &[(&str, &str, Builder)] = &[
         let drive = add_drive(&mut system, spec, sptf::POLICY.default, 1);
         let Child { capacity_blocks, block_bytes, .. } = Child::of(&system, drive);
         let cache = scenarios::ram_cache(1 << 20);
+        let cache =
+            RamCache::new(&cache, drive, capacity_blocks, block_bytes).unwrap_or_else(|error| panic!("{error}"));
+        system.add(Box::new(cache), &[drive]);
+        system
+    }),
+    ("cache in RAM that waits for dirty lines", "ram-cache", |spec| {
+        let mut system = System::default();
+        let drive = add_drive(&mut system, spec, sptf::POLICY.default, 1);
+        let Child { capacity_blocks, block_bytes, .. } = Child::of(&system, drive);
+        let flush = FlushSpec { demand_only: true, idle_ms: None, ..FlushSpec::default() };
+        let cache = RamCacheSpec { eviction: Eviction::Wait, flush, ..scenarios::ram_cache(1 << 16) };
         let cache =
             RamCache::new(&cache, drive, capacity_blocks, block_bytes).unwrap_or_else(|error| panic!("{error}"));
         system.add(Box::new(cache), &[drive]);

@@ -382,15 +382,14 @@ def cylinder_switch(study: Study) -> Finding:
         sled = study.sled(DEVICE, **changes)
         return _switch_ms(sled, sled.tracks * _per_track(sled))
 
+    bending = {"tip_deflection_nm": study.sled(DEVICE).parameters["bit_nm"]}
     return Finding(
-        switch_ms(servo_bits=0),
-        "A request for the last row of a cylinder and the first of the next one, on a device without servo bursts: "
-        "time between its two passes.",
-        cause="Sledsim has no tips that bend to the next column. Its runs use the paper's other switch, a seek of one "
-        "cylinder that settles.",
+        switch_ms(servo_bits=0, **bending),
+        "A request for the last row of a cylinder and the first of the next one, on a device without servo bursts "
+        "whose tips bend by one column: time between its two passes. No other claim uses bending tips.",
         probes=(
-            Probe("no settling, as if tips bent to the next column", switch_ms(settle_constants=0.0, servo_bits=0)),
-            Probe("with the pass over a servo burst", switch_ms()),
+            Probe("tips that do not bend: a seek of one cylinder that settles", switch_ms(servo_bits=0)),
+            Probe("with the pass over a servo burst", switch_ms(**bending)),
         ),
     )
 

@@ -7,7 +7,6 @@ from sledsim.runs import Result
 from sledsim.studies.cache_cost import CostComparison
 from sledsim_papers.harness.claim import claims
 from sledsim_papers.harness.finding import Finding, Ours, Probe, join_level, order, trend
-from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
 from sledsim_papers.hong2006.hierarchies import (
     CELLO_RATE,
@@ -32,9 +31,10 @@ from sledsim_papers.hong2006.systems import (
     MIB,
     PROBED,
     Load,
-    cache_design,
     controlled,
     counts,
+    disk_ram,
+    hierarchy_experiment,
     mcd,
     responses,
     results,
@@ -65,8 +65,8 @@ def _alone(study: Study, load: Load, technique: str, *beside: str, **workload: A
     return share, share * found["without"].mean_ms
 
 
-@experiment("hong2006.immediate-report-workloads", "immediate_report", "tpcc", "cello", "tpcd")
-@experiment("hong2006.shortcut-workloads", "shortcut", *LOADS)
+@hierarchy_experiment("hong2006.immediate-report-workloads", "immediate_report", "tpcc", "cello", "tpcd")
+@hierarchy_experiment("hong2006.shortcut-workloads", "shortcut", *LOADS)
 def by_technique(study: Study, technique: str, *loads: str) -> Finding:
     """One technique by itself (section 4.2.1)."""
     gains = {load: _alone(study, LOADS[load], technique) for load in loads}
@@ -94,7 +94,7 @@ def _filled(study: Study, load: Load, *techniques: str) -> float:
     return mean([counts(run, "mcd")["filled_blocks"] for run in runs])
 
 
-@experiment("hong2006.partial-write-workloads")
+@hierarchy_experiment("hong2006.partial-write-workloads")
 def partial_write_workloads(study: Study) -> Finding:
     """Blocks read from disk to MEMS that partial write removes (section 4.2.1)."""
     names = ("cello", "tpcc", "tpcd")
@@ -113,7 +113,7 @@ def partial_write_workloads(study: Study) -> Finding:
     )
 
 
-@experiment("hong2006.partial-write-like-mwb")
+@hierarchy_experiment("hong2006.partial-write-like-mwb")
 def partial_write_like_mwb(study: Study) -> Finding:
     """Partial write under cello beside the write buffer (section 4.1.2)."""
     load = LOADS["cello"]
@@ -146,7 +146,7 @@ def partial_write_like_mwb(study: Study) -> Finding:
 LARGE = tuple(KIB * size for size in (8, 128, 256))
 
 
-@experiment("hong2006.segment-size-techniques")
+@hierarchy_experiment("hong2006.segment-size-techniques")
 def segment_size_techniques(study: Study) -> Finding:
     """Gain of shortcut and immediate report by the size of segments (section 4.2.3)."""
     both = ("shortcut", "immediate_report")
@@ -198,8 +198,8 @@ def _disk_blocks(run: Result, name: str) -> float:
     return cache["filled_blocks"] + cache["bypassed_blocks"] + cache["destaged_blocks"]
 
 
-@experiment("hong2006.disk-traffic-tpcc", "tpcc", ("mcd_all", "mcd_none", "mwb", "disk"))
-@experiment("hong2006.disk-traffic-cello", "cello", ("mcd_all", "mwb", "disk"))
+@hierarchy_experiment("hong2006.disk-traffic-tpcc", "tpcc", ("mcd_all", "mcd_none", "mwb", "disk"))
+@hierarchy_experiment("hong2006.disk-traffic-cello", "cello", ("mcd_all", "mwb", "disk"))
 def disk_traffic(study: Study, load: str, names: Sequence[str]) -> Finding:
     """Bytes that the disk moves for each request (sections 4.1 and 4.3)."""
     runs = results(study, LOADS[load], {name: systems(LOADS[load])[name] for name in names})
@@ -302,9 +302,9 @@ SEGMENT_CAUSES: dict[str, tuple[str, str, Callable[[Study], str]]] = {
 }
 
 
-@experiment("hong2006.segment-size-tpcd", "tpcd")
-@experiment("hong2006.segment-size-tpcc", "tpcc")
-@experiment("hong2006.segment-size-cello", "cello")
+@hierarchy_experiment("hong2006.segment-size-tpcd", "tpcd")
+@hierarchy_experiment("hong2006.segment-size-tpcc", "tpcc")
+@hierarchy_experiment("hong2006.segment-size-cello", "cello")
 def segments(study: Study, load: str) -> Finding:
     """Segments under a workload (section 4.2.3)."""
     means = _by_segment(study, LOADS[load])
@@ -325,7 +325,7 @@ def segments(study: Study, load: str) -> Finding:
     )
 
 
-@experiment("hong2006.segment-sensitivity")
+@hierarchy_experiment("hong2006.segment-sensitivity")
 def segment_sensitivity(study: Study) -> Finding:
     """Longest over shortest mean response (section 4.3)."""
     spread = {}
@@ -343,7 +343,7 @@ def segment_sensitivity(study: Study) -> Finding:
     )
 
 
-@experiment("hong2006.mems-size")
+@hierarchy_experiment("hong2006.mems-size")
 def mems_size(study: Study) -> Finding:
     """Larger caches (sections 4.2.3 and 4.4)."""
     found: dict[str, list[float]] = {}
@@ -371,7 +371,7 @@ def mems_size(study: Study) -> Finding:
     )
 
 
-@experiment("hong2006.mcd-half-of-mems")
+@hierarchy_experiment("hong2006.mcd-half-of-mems")
 def mcd_half_of_mems(study: Study) -> Finding:
     """MEMS storage alone over the caching disk (introduction)."""
     ratios = {}
@@ -399,7 +399,7 @@ def _between(study: Study, load: str) -> bool:
     return found["mems"].mean_ms < found["mcd_all"].mean_ms < found["disk"].mean_ms
 
 
-@experiment("hong2006.tpcd-order")
+@hierarchy_experiment("hong2006.tpcd-order")
 def tpcd_order(study: Study) -> Finding:
     """All architectures under TPC-D (Figure 8(a))."""
     found = all_responses(study, "tpcd")
@@ -411,7 +411,7 @@ def tpcd_order(study: Study) -> Finding:
     )
 
 
-@experiment("hong2006.cello-mcd-over-mwb-factor")
+@hierarchy_experiment("hong2006.cello-mcd-over-mwb-factor")
 def cello_factor(study: Study) -> Finding:
     """Find the write buffer over the caching disk under cello (Figure 8(c))."""
     found = all_responses(study, "cello")
@@ -442,16 +442,15 @@ def _skewed(study: Study) -> float:
     return ratio_of(study, "cello", "mwb", "mcd_all", streams=cello_streams(skewed))
 
 
-@experiment("hong2006.cost-performance-tpcd")
+@hierarchy_experiment("hong2006.cost-performance-tpcd")
 def cost_performance_tpcd(study: Study) -> Finding:
     """Find caches for the same money under TPC-D (Figure 9)."""
     load = LOADS["tpcd"]
     found = cost_curves(study)["tpcd"]
     line_bytes = 4 * KIB
     sizes = {ratio: int(CACHE_BYTES / ratio) // line_bytes * line_bytes for ratio in found.ratios}
-    design = cache_design(load)
     chosen = {"mcd_all": systems(load)["mcd_all"]}
-    chosen |= {str(ratio): design.nvram_system(size) for ratio, size in sizes.items()}
+    chosen |= {str(ratio): controlled(disk_ram(size)) for ratio, size in sizes.items()}
     of_systems = responses(study, load, chosen)
     by_seed = {ratio: of_systems[str(ratio)].over(of_systems["mcd_all"]) for ratio in sizes}
     orders = {order({"disk_ram": each, "mcd_all": 1.0}) for ratios in by_seed.values() for each in ratios}

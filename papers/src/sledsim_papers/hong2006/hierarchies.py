@@ -7,7 +7,6 @@ from typing import Any
 from sledsim.runs import mean_interval
 from sledsim.studies.cache_cost import RATIOS, CostComparison
 from sledsim_papers.harness.finding import Finding, Interval, Ours, Probe, order
-from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
 from sledsim_papers.hong2006.systems import (
     ARCHITECTURES,
@@ -22,6 +21,8 @@ from sledsim_papers.hong2006.systems import (
     Response,
     controlled,
     cost_curve,
+    disk_ram,
+    hierarchy_experiment,
     mcd,
     responses,
     scenario,
@@ -41,7 +42,10 @@ WIDER_RATIOS = (*RATIOS, 12.0, 16.0, 24.0, 32.0)
 TRACE = "disk 0 of the public week of hplajw, which is not the paper's selection of that trace"
 #: Prices that are enough to see where a curve crosses near that of the paper.
 NEAR_RATIOS = (1.0, 2.0, 2.5, 3.0, 4.0)
-SET_UP = "controller's write-back cache of 4 MiB, Atlas 10K at 50 MB/s, first tenth of the requests as warm-up"
+SET_UP = (
+    "controller's write-back cache of 4 MiB that waits for the dirty lines it evicts, Atlas 10K at 50 MB/s, first "
+    "tenth of the requests as warm-up"
+)
 
 
 def all_responses(study: Study, load: str) -> dict[str, Response]:
@@ -143,7 +147,7 @@ def compared(found: Mapping[str, Response], above: str, below: str) -> float:
     return found[above].mean_ms / found[below].mean_ms
 
 
-@experiment("hong2006.tpcd-mwb-equals-disk")
+@hierarchy_experiment("hong2006.tpcd-mwb-equals-disk")
 def tpcd_mwb(study: Study) -> Finding:
     """Compare the write buffer with the disk where nothing is written (Figure 8(a))."""
     found = all_responses(study, "tpcd")
@@ -157,7 +161,7 @@ def tpcd_mwb(study: Study) -> Finding:
     )
 
 
-@experiment("hong2006.tpcd-mcd-penalty")
+@hierarchy_experiment("hong2006.tpcd-mcd-penalty")
 def tpcd_mcd(study: Study) -> Finding:
     """Compare the caching disk with the disk under a stream (Figure 8(a))."""
     found = all_responses(study, "tpcd")
@@ -203,7 +207,7 @@ def with_drive(study: Study, **values: Any) -> float:
     return compared(responses(study, load, chosen), "mcd", "disk")
 
 
-@experiment("hong2006.cello-mwb-gain")
+@hierarchy_experiment("hong2006.cello-mwb-gain")
 def cello_mwb(study: Study) -> Finding:
     """Compare the plain disk with the write buffer (Figure 8(c))."""
     found = all_responses(study, "cello")
@@ -236,8 +240,8 @@ def cello_mwb(study: Study) -> Finding:
     )
 
 
-@experiment("hong2006.cello-mcd-over-mwb", "mcd_all", "mwb", "disk")
-@experiment("hong2006.cello-order", "mems", "disk_ram", "mcd_all")
+@hierarchy_experiment("hong2006.cello-mcd-over-mwb", "mcd_all", "mwb", "disk")
+@hierarchy_experiment("hong2006.cello-order", "mems", "disk_ram", "mcd_all")
 def cello_order(study: Study, *names: str) -> Finding:
     """Order some architectures under cello (Figure 8(c))."""
     found = all_responses(study, "cello")
@@ -249,7 +253,7 @@ def cello_order(study: Study, *names: str) -> Finding:
     )
 
 
-@experiment("hong2006.hplajw-mcd")
+@hierarchy_experiment("hong2006.hplajw-mcd")
 def hplajw_mcd(study: Study) -> Finding:
     """Mean response of the caching disk under hplajw (Figure 8(d))."""
     found = all_responses(study, "hplajw")
@@ -263,7 +267,7 @@ def hplajw_mcd(study: Study) -> Finding:
     )
 
 
-@experiment("hong2006.hplajw-ram-lead")
+@hierarchy_experiment("hong2006.hplajw-ram-lead")
 def hplajw_ram_lead(study: Study) -> Finding:
     """MEMS alone over DISK-RAM under hplajw (Figure 8(d))."""
     found, load = all_responses(study, "hplajw"), LOADS["hplajw"]
@@ -288,7 +292,7 @@ def hplajw_ram_lead(study: Study) -> Finding:
     )
 
 
-@experiment("hong2006.hplajw-order")
+@hierarchy_experiment("hong2006.hplajw-order")
 def hplajw_order(study: Study) -> Finding:
     """Order the architectures under hplajw (Figure 8(d))."""
 
@@ -318,7 +322,7 @@ def hplajw_order(study: Study) -> Finding:
     )
 
 
-@experiment("hong2006.techniques-gain")
+@hierarchy_experiment("hong2006.techniques-gain")
 def techniques_gain(study: Study) -> Finding:
     """Compute what shortcut, immediate report and partial write save together (section 4.2.1)."""
     found = {name: all_responses(study, name) for name in LOADS}
@@ -358,7 +362,7 @@ def saved(slow: Response, fast: Response) -> tuple[float, ...]:
     return tuple(1 - ratio for ratio in fast.over(slow))
 
 
-@experiment("hong2006.lru-lfuda")
+@hierarchy_experiment("hong2006.lru-lfuda")
 def lru_lfuda(study: Study) -> Finding:
     """Compare LFUDA with LRU in the caching disk (section 4.2.2)."""
     figures, rows = {}, []
@@ -403,7 +407,7 @@ def cello_streams(location: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{**stream, "location": dict(location)} for stream in streams_of("cello")]
 
 
-@experiment("hong2006.ram-advantage")
+@hierarchy_experiment("hong2006.ram-advantage")
 def ram_advantage(study: Study) -> Finding:
     """Compute what RAM of the same size saves over the caching disk (section 4.3)."""
     found = {name: all_responses(study, name) for name in LOADS}
@@ -418,7 +422,7 @@ def ram_advantage(study: Study) -> Finding:
     )
 
 
-@experiment("hong2006.cost-performance")
+@hierarchy_experiment("hong2006.cost-performance")
 def cost_performance(study: Study) -> Finding:
     """Find the ratio of prices above which MEMS is the better cache (Figure 9)."""
     found = cost_curves(study)
@@ -510,11 +514,11 @@ def _small_shares(study: Study) -> tuple[float, ...]:
 
 def _small(load: Load) -> dict[str, dict[str, Any]]:
     """Return the architectures with smaller caches."""
-    ram = {"kind": "ram-cache", "bytes": SMALL_BYTES, "volatile": False, "child": DISK}
-    return {"mcd_all": controlled(mcd(load.segment_bytes, mems_bytes=SMALL_BYTES)), "disk_ram": controlled(ram)}
+    small = mcd(load.segment_bytes, mems_bytes=SMALL_BYTES)
+    return {"mcd_all": controlled(small), "disk_ram": controlled(disk_ram(SMALL_BYTES))}
 
 
-@experiment("hong2006.disk-latency-dominates")
+@hierarchy_experiment("hong2006.disk-latency-dominates")
 def disk_latency(study: Study) -> Finding:
     """Responses with the disk over those without its time (section 4.3)."""
     shares = {
@@ -617,7 +621,7 @@ def _order_probes(study: Study) -> tuple[Probe, ...]:
     )
 
 
-@experiment("hong2006.tpcc-order")
+@hierarchy_experiment("hong2006.tpcc-order")
 def tpcc_order(study: Study) -> Finding:
     """Order all architectures under TPC-C (Figure 8(b))."""
     found, load = all_responses(study, "tpcc"), LOADS["tpcc"]
@@ -663,8 +667,8 @@ CAUSE = (
 )
 
 
-@experiment("hong2006.tpcc-mcd-all", "mcd_all")
-@experiment("hong2006.tpcc-mcd-none", "mcd_none")
+@hierarchy_experiment("hong2006.tpcc-mcd-all", "mcd_all")
+@hierarchy_experiment("hong2006.tpcc-mcd-none", "mcd_none")
 def mean_response(study: Study, name: str) -> Finding:
     """Find the caching disk under TPC-C (Figure 8(b))."""
     found = all_responses(study, "tpcc")[name]
@@ -681,7 +685,7 @@ def mean_response(study: Study, name: str) -> Finding:
     )
 
 
-@experiment("hong2006.tpcc-techniques-gain")
+@hierarchy_experiment("hong2006.tpcc-techniques-gain")
 def tpcc_techniques_gain(study: Study) -> Finding:
     """Find what all techniques save under TPC-C (Figure 8(b))."""
     found = all_responses(study, "tpcc")

@@ -1,25 +1,34 @@
 """The architectures, workloads and shared runs of section 4 of hong2006.
 
-Every architecture stands under the controller's volatile write-back cache of 4 MiB (section 4.2). Disks and MEMS
-devices serve in the order of arrival; caches and buffers have the sizes of the paper, which are their components'
-defaults. The paper does not say how long its runs are, nor what they leave out: here the first tenth of the requests
-warms up the caches.
+Every architecture stands under the controller's volatile write-back cache of 4 MiB (section 4.2). The paper says no
+more of it. It ran DiskSim, whose example of such a cache (``synthcachemem.parv``) has lines of 32 KiB, writes dirty
+blocks only when their line is evicted, and makes the request that evicts it wait. :data:`CONTROLLER` is that cache, for
+all claims; :func:`hierarchy_experiment` adds the figures with the other choice as a probe of each claim.
+
+Disks and MEMS devices serve in the order of arrival; caches and buffers have the sizes of the paper, which are their
+components' defaults. The paper does not say how long its runs are, nor what they leave out: here the first tenth of the
+requests warms up the caches.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import wraps
 from typing import Any
 
 from sledsim.runs import Interval, Result
-from sledsim.studies.cache_cost import RATIOS, CachedDisk, CacheDesign, CostComparison, mean_response
+from sledsim.studies.cache_cost import RATIOS, CachedDisk, CostComparison, mean_response
 from sledsim.traces import open_trace
 from sledsim.workloads import workload_entry
 from sledsim_papers.harness.averaging import SEEDS
+from sledsim_papers.harness.finding import Finding, Probe
+from sledsim_papers.harness.registry import Experimenter, experiment
+from sledsim_papers.harness.settings import Settings
 from sledsim_papers.harness.study import Study
 
 __all__ = [
     "ARCHITECTURES",
     "CACHE_BYTES",
+    "CONTROLLER",
     "KIB",
     "LABELS",
     "LOADS",
@@ -27,9 +36,10 @@ __all__ = [
     "PROBED",
     "Load",
     "Response",
-    "cache_design",
     "cost_curve",
     "counts",
+    "disk_ram",
+    "hierarchy_experiment",
     "mcd",
     "responses",
     "results",
@@ -42,7 +52,23 @@ __all__ = [
 KIB, MIB = 1 << 10, 1 << 20
 #: Size of the MEMS and of the RAM cache (section 4.2).
 CACHE_BYTES = 256 * MIB
-CONTROLLER_BYTES = 4 * MIB
+#: The controller's cache.
+CONTROLLER: dict[str, Any] = {
+    "bytes": 4 * MIB,
+    "line_bytes": 32 * KIB,
+    "eviction": "wait",
+    "flush": {"demand_only": True},
+}
+#: The other choice, and the settings that make it.
+OTHER_CONTROLLER = (
+    "controller's cache with lines of 4 KiB, passed over while dirty and written after 50 ms without a request"
+)
+OTHER_SETTINGS = (
+    f"system.line_bytes={4 * KIB}",
+    "system.eviction=skip",
+    "system.flush.demand_only=false",
+    "system.flush.idle_ms=50.0",
+)
 LOG_BYTES = 128 * KIB
 DISK = {"device": "atlas10k-50mb"}
 #: The MEMS device, whose command overhead the paper does not name.
@@ -145,12 +171,39 @@ def controlled(system: Mapping[str, Any], **keys: Any) -> dict[str, Any]:
     keys
         Of the cache, such as ``write``.
     """
-    return {"kind": "ram-cache", "bytes": CONTROLLER_BYTES, **keys, "child": dict(system)}
+    return {"kind": "ram-cache", **CONTROLLER, **keys, "child": dict(system)}
 
 
-def cache_design(load: Load) -> CacheDesign:
-    """Return how the disk of the paper is cached under a workload."""
-    return CacheDesign(DISK, "hong2006", load.segment_bytes, CONTROLLER_BYTES)
+def hierarchy_experiment(name: str, *given: Any, **named: Any) -> Callable[[Experimenter], Experimenter]:
+    """Register the experiment of a claim of section 4, with the figures under the other controller's cache as a probe.
+
+    Parameters
+    ----------
+    name, *given, **named
+        As for :func:`~sledsim_papers.harness.registry.experiment`.
+    """
+
+    def register(function: Experimenter) -> Experimenter:
+        @wraps(function)
+        def beside(study: Study, *given: Any, **named: Any) -> Finding:
+            found = function(study, *given, **named)
+
+            def other() -> tuple[Probe, ...]:
+                own = study.settings.settings if study.settings else ()
+                changed = study.changed(Settings((*OTHER_SETTINGS, *own))).unprobed()
+                return (Probe(OTHER_CONTROLLER, function(changed, *given, **named).ours),)
+
+            return replace(found, probes=(*found.probes, *study.probes(other)))
+
+        experiment(name, *given, **named)(beside)
+        return function
+
+    return register
+
+
+def disk_ram(nvram_bytes: int = CACHE_BYTES) -> dict[str, Any]:
+    """Return the disk with a cache of non-volatile RAM of a size, without a controller."""
+    return {"kind": "ram-cache", "bytes": nvram_bytes, "volatile": False, "child": DISK}
 
 
 def mcd(segment_bytes: int, *, techniques: bool = True, mems_bytes: int = CACHE_BYTES, **keys: Any) -> dict[str, Any]:
@@ -185,7 +238,7 @@ def systems(load: Load, **controller: Any) -> dict[str, dict[str, Any]]:
     bare: dict[str, dict[str, Any]] = {
         "disk": DISK,
         "mems": {"kind": "concat", "members": [{"count": 3, **MEMS}]},
-        "disk_ram": {"kind": "ram-cache", "bytes": CACHE_BYTES, "volatile": False, "child": DISK},
+        "disk_ram": disk_ram(),
         "mwb": {
             "kind": "mwb",
             "mems": MEMS,
@@ -283,8 +336,7 @@ def cost_curve(
     line_bytes = 4 * KIB
     sizes = [int(cache_bytes / ratio) // line_bytes * line_bytes for ratio in ratios]
     chosen = {"mems": controlled(mcd(load.segment_bytes, mems_bytes=cache_bytes))}
-    design = cache_design(load)
-    chosen |= {str(ratio): design.nvram_system(size) for ratio, size in zip(ratios, sizes, strict=True)}
+    chosen |= {str(ratio): controlled(disk_ram(size)) for ratio, size in zip(ratios, sizes, strict=True)}
     found = results(study, load, chosen, **workload)
     nvram = [CachedDisk.of("NVRAM", size, ratio, found[str(ratio)]) for ratio, size in zip(ratios, sizes, strict=True)]
     return CostComparison(CachedDisk.of("MEMS", cache_bytes, 1.0, found["mems"]), nvram, load.label, load.stand_in)

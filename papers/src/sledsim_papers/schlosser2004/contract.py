@@ -16,7 +16,10 @@ from sledsim_papers.schlosser2004.array import DISK, G2
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["accesses", "scan_s"]
+__all__ = ["MIXED", "accesses", "scan_s"]
+
+#: The random workload: as many reads as in griffin1999 (section 3), of the same group. The paper names the size only.
+MIXED: dict[str, Any] = {"read_fraction": 0.67}
 
 
 def accesses(device: str | Mapping[str, Any], requests: int = 100_000, **workload: Any) -> dict[str, Any]:

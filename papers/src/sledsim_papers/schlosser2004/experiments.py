@@ -15,8 +15,8 @@ from sledsim_papers.schlosser2000.experiments import reversals_ms
 
 # Importing these modules registers their experiments and pictures.
 from sledsim_papers.schlosser2004 import bricks, contract, tables  # noqa: F401
-from sledsim_papers.schlosser2004.array import DISKSIM_OVERHEAD_MS, G2, MATCHED_OVERHEAD_MS, UBERDISK
-from sledsim_papers.schlosser2004.contract import accesses
+from sledsim_papers.schlosser2004.array import DISKSIM_OVERHEAD_MS, G2, UBERDISK
+from sledsim_papers.schlosser2004.contract import MIXED, accesses
 
 if TYPE_CHECKING:
     import numpy as np
@@ -76,54 +76,65 @@ def g2_streaming(study: Study) -> Finding:
 @experiment("schlosser2004.g2-access")
 def g2_access(study: Study) -> Finding:
     """Mean access time, without command overhead."""
-    scenario = accesses(G2)
+    scenario = accesses(G2, **MIXED)
     run = study.run(scenario)
     service_ms, bus_ms = float(run.service.mean_ms), float(run.bus.mean_ms)
-    with_overhead = _with_overheads(study)
+    with_overhead_ms = _with_overhead_ms(study)
     rows = [
         {"included": "positioning, passes", "access, ms": service_ms - bus_ms},
         {"included": "the bus, too", "access, ms": service_ms},
-        *(
-            {"included": f"a command overhead of {each} ms, too", "access, ms": ms}
-            for each, ms in with_overhead.items()
-        ),
+        {"included": f"a command overhead of {DISKSIM_OVERHEAD_MS} ms, too", "access, ms": with_overhead_ms},
     ]
-    cause = (
-        "The command overhead, of which the paper says nothing: without it the figure is too short, with the 0.2 ms "
-        "that DiskSim's parameter file has it is too long. The figure printed lies between them."
-    )
+
+    def others() -> tuple[Probe, ...]:
+        changes = {
+            "reads alone": accesses(G2),
+            "data of writes that cross the bus while the sled moves": accesses(
+                {**G2, "write_transfer": "overlapped"}, **MIXED
+            ),
+            "exponential sizes with a mean of 4 KB": accesses(
+                G2, **MIXED, size_bytes={"kind": "exponential", "mean": 4096}
+            ),
+        }
+        runs = study.runs(changes.values())
+        return tuple(Probe(name, float(run.service.mean_ms)) for name, run in zip(changes, runs, strict=True))
+
     return Finding(
         service_ms,
-        f"g2 without command overhead, 100,000 reads of 4 KB, one at a time: positioning, passes and bus "
-        f"({bus_ms:.3f} ms).",
+        f"g2 without command overhead, 100,000 random requests of 4 KB, 67 % of them reads, one at a time: "
+        f"positioning, passes and bus ({bus_ms:.3f} ms). The data of a write cross the bus before its pass.",
         intervals=of_mean(run.service),
         scenarios=(scenario,),
         curve=tuple(rows),
-        cause=cause,
-        probes=tuple(Probe(f"with a command overhead of {each} ms", ms) for each, ms in with_overhead.items()),
+        probes=(
+            *study.probes(others),
+            Probe(f"with DiskSim's command overhead of {DISKSIM_OVERHEAD_MS} ms", with_overhead_ms),
+        ),
     )
 
 
-def _with_overheads(study: Study) -> dict[float, float]:
-    """Return the mean response of one request at a time by the command overhead: it and the access, ms."""
-    overheads_ms = (DISKSIM_OVERHEAD_MS, MATCHED_OVERHEAD_MS)
-    runs = study.runs([accesses({"name": "g2", "overhead_ms": each}) for each in overheads_ms])
-    return dict(zip(overheads_ms, (float(run.response.mean_ms) for run in runs), strict=True))
+def _with_overhead_ms(study: Study) -> float:
+    """Return the mean response of one request at a time with DiskSim's command overhead: it and the access."""
+    run = study.run(accesses({**G2, "overhead_ms": DISKSIM_OVERHEAD_MS}, **MIXED))
+    return float(run.response.mean_ms)
 
 
 @experiment("schlosser2004.uberdisk-matches-g2")
 def uberdisk_matches_g2(study: Study) -> Finding:
     """Mean access of the disk over that of the device."""
-    disk, g2 = study.runs([accesses(UBERDISK), accesses(G2)])
+    disk, g2 = study.runs([accesses(UBERDISK, **MIXED), accesses(G2, **MIXED)])
+    disk_reads, g2_reads = study.runs([accesses(UBERDISK), accesses(G2)])
     return Finding(
         disk.service.mean_ms / g2.service.mean_ms,
         "The runs of uberdisk-access and g2-access.",
         intervals=of_ratio(disk.service, g2.service),
-        scenarios=(accesses(UBERDISK), accesses(G2)),
-        cause="See g2-access: without command overhead g2 is faster than printed, the Überdisk is not.",
-        probes=tuple(
-            Probe(f"g2 with a command overhead of {each} ms", disk.service.mean_ms / ms)
-            for each, ms in _with_overheads(study).items()
+        scenarios=(accesses(UBERDISK, **MIXED), accesses(G2, **MIXED)),
+        probes=(
+            Probe("reads alone", disk_reads.service.mean_ms / g2_reads.service.mean_ms),
+            Probe(
+                f"g2 with DiskSim's command overhead of {DISKSIM_OVERHEAD_MS} ms",
+                disk.service.mean_ms / _with_overhead_ms(study),
+            ),
         ),
     )
 
@@ -131,11 +142,14 @@ def uberdisk_matches_g2(study: Study) -> Finding:
 @experiment("schlosser2004.uberdisk-access")
 def uberdisk_access(study: Study) -> Finding:
     """Mean access time of the first 3.46 GB."""
-    scenario = accesses(UBERDISK)
+    scenario = accesses(UBERDISK, **MIXED)
     run = study.run(scenario)
     parts = ("seek", "rotation", "transfer", "bus")
     rows = [{"phase": name, "mean, ms": float(run[name].mean_ms)} for name in parts]
-    how = "uberdisk, first 3.46 GB, 100,000 reads of 4 KB, one at a time; the bus as far as it outlasts the transfer."
+    how = (
+        "uberdisk, first 3.46 GB, 100,000 random requests of 4 KB, 67 % of them reads, one at a time; the bus as far "
+        "as it outlasts the transfer."
+    )
     return Finding(
         float(run.service.mean_ms), how, intervals=of_mean(run.service), scenarios=(scenario,), curve=tuple(rows)
     )

@@ -190,6 +190,10 @@ class Flush(Model):
 
     Attributes
     ----------
+    demand_only
+        If true, dirty blocks are written only when a line has to be evicted or the host flushes (DiskSim 4.0's
+        `Flush policy = 0`). `idle_ms` and `period_s` are then absent, and `high_water` and `low_water` have no
+        effect (default false).
     idle_ms
         Time without a request after which dirty blocks are written until the next request; never if absent. 50 ms
         if `flush` is absent (ms; at least 0, at most 1e+09).
@@ -207,6 +211,7 @@ class Flush(Model):
         1.07374e+09; default 1048576).
     """
 
+    demand_only: bool | None = None
     idle_ms: float | str | None = None
     high_water: float | str | None = None
     low_water: float | str | None = None

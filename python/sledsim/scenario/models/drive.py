@@ -31,6 +31,7 @@ __all__ = [
     "Merge",
     "NeverSpinDown",
     "OfflineSpinDown",
+    "RowDirection",
     "Scheduler",
     "SdfScheduler",
     "SeekModel",
@@ -44,17 +45,24 @@ __all__ = [
     "TimeoutSpinDown",
     "Transfer",
     "VscanScheduler",
+    "WriteTransfer",
     "ZsptfScheduler",
 ]
 
 # Order of rows along the tracks of a cylinder.
 Layout = Literal["serpentine", "simple"]
 
+# Direction of the passes over rows along Y.
+RowDirection = Literal["alternating", "by-track"]
+
 # How data are accessed.
 Transfer = Literal["rows", "fluid", "points"]
 
 # Model of the time of a Y seek.
 SeekModel = Literal["first-order", "decomposed", "time-optimal"]
+
+# When the data of a write cross the bus.
+WriteTransfer = Literal["overlapped", "before"]
 
 # Motion of an idle sled.
 Idle = Literal["hold", "sweep"]
@@ -116,6 +124,8 @@ class MemsDevice(Model):
     bidirectional
         If true, data can be accessed while the sled moves in either direction along Y; otherwise only while it
         moves upward.
+    row_direction
+        Direction of the passes over rows, if data can be accessed in both directions (default "alternating").
     acceleration_x_m_s2
         Acceleration of the sled's actuator along X (m/s2; at least 0.1, at most 1,000,000).
     acceleration_y_m_s2
@@ -126,6 +136,10 @@ class MemsDevice(Model):
         Resonant frequency of the sled, which sets the settling time constant (Hz; at least 1, at most 1,000,000).
     settle_constants
         Number of time constants of settling after a move along X (at least 0, at most 100).
+    tip_deflection_nm
+        Distance along X that tips bend: the sled reaches columns within it without a move along X and settling,
+        and follows the tips during the access. 0: tips do not bend (griffin1999, section 4.1, names bending tips
+        as an optimisation of cylinder switches) (nm; at least 0, at most 1,000,000; default 0.0).
     bit_rate_kbit_s
         Rate at which bits pass under each tip. The access speed is this rate times the bit width (kbit/s; at
         least 0.1, at most 1,000,000).
@@ -139,6 +153,8 @@ class MemsDevice(Model):
         0, at most 1,000).
     bus_ms_per_block
         Bus time of a block (ms; at least 0, at most 1,000).
+    write_transfer
+        When the data of a write cross the bus (default "overlapped").
     idle
         Motion of an idle sled (default "hold").
     inactive_after_ms
@@ -191,16 +207,19 @@ class MemsDevice(Model):
     servo_bits: int | str | None = None
     layout: Layout | None = None
     bidirectional: bool | None = None
+    row_direction: RowDirection | None = None
     acceleration_x_m_s2: float | str | None = None
     acceleration_y_m_s2: float | str | None = None
     spring_factor: float | str | None = None
     resonance_hz: float | str | None = None
     settle_constants: float | str | None = None
+    tip_deflection_nm: float | str | None = None
     bit_rate_kbit_s: float | str | None = None
     transfer: Transfer | None = None
     seek_model: SeekModel | None = None
     overhead_ms: float | str | None = None
     bus_ms_per_block: float | str | None = None
+    write_transfer: WriteTransfer | None = None
     idle: Idle | None = None
     inactive_after_ms: float | str | Literal["never"] | None = None
     stop_at: StopAt | None = None

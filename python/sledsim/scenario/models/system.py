@@ -22,6 +22,7 @@ from sledsim.scenario.models.volume import Move, Volume
 
 __all__ = [
     "ConcatSystem",
+    "Eviction",
     "McdSystem",
     "Member",
     "MirrorSystem",
@@ -289,6 +290,9 @@ class Raid6System(Model):
 # When a write completes.
 WritePolicy = Literal["back", "through"]
 
+# Eviction of dirty lines.
+Eviction = Literal["skip", "wait"]
+
 
 class RamCacheSystem(Model):
     """A controller's cache in RAM.
@@ -318,9 +322,11 @@ class RamCacheSystem(Model):
         most 1e+09).
     read_ahead
         Blocks that are read in addition to requested blocks (default {"kind": "none"}).
+    eviction
+        Eviction of dirty lines (default "skip").
     flush
-        When dirty blocks are written to the child (default {"idle_ms": 50.0, "high_water": 0.75, "low_water":
-        0.5, "period_s": null, "outstanding": 1, "most_write_bytes": 1048576}).
+        When dirty blocks are written to the child (default {"demand_only": false, "idle_ms": 50.0, "high_water":
+        0.75, "low_water": 0.5, "period_s": null, "outstanding": 1, "most_write_bytes": 1048576}).
     """
 
     kind: Literal["ram-cache"] = "ram-cache"
@@ -334,6 +340,7 @@ class RamCacheSystem(Model):
     access_us: float | str | None = None
     mb_per_s: float | str | None = None
     read_ahead: CacheReadAhead | None = None
+    eviction: Eviction | None = None
     flush: Flush | None = None
 
 

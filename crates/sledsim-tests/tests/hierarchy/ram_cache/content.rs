@@ -2,7 +2,7 @@
 
 use sledsim::engine::random::Stream;
 use sledsim::engine::{ComponentId, System};
-use sledsim::hierarchy::cache::ram::{FlushSpec, RamCacheSpec, ReadAheadSpec, WritePolicy};
+use sledsim::hierarchy::cache::ram::{Eviction, FlushSpec, RamCacheSpec, ReadAheadSpec, WritePolicy};
 use sledsim::hierarchy::cache::replacement::POLICIES;
 use sledsim::hierarchy::{Drive, Spread, SpreadLayout};
 use sledsim::scenario;
@@ -30,6 +30,7 @@ pub fn any_cache(index: usize) -> RamCacheSpec {
         _ => ReadAheadSpec::Sequential { most_bytes: 65_536 },
     };
     let flush = FlushSpec {
+        demand_only: false,
         idle_ms: (one_of(&[0, 1]) == 0).then_some(0.3),
         high_water: one_of(&[0, 1, 3, 4]) as f64 / 4.0,
         low_water: 0.0,
@@ -40,6 +41,12 @@ pub fn any_cache(index: usize) -> RamCacheSpec {
     let write = if one_of(&[0, 1, 2]) == 0 { WritePolicy::Through } else { WritePolicy::Back };
     let (volatile, policy) = (one_of(&[0, 1]) == 0, POLICIES[index % POLICIES.len()].default);
     let access_us = one_of(&[0, 1, 500]) as f64;
+    let eviction = if one_of(&[0, 1]) == 0 { Eviction::Skip } else { Eviction::Wait };
+    let flush = if one_of(&[0, 1, 2]) == 0 {
+        FlushSpec { demand_only: true, idle_ms: None, period_s: None, ..flush }
+    } else {
+        flush
+    };
     RamCacheSpec {
         line_bytes,
         policy: policy.into(),
@@ -47,6 +54,7 @@ pub fn any_cache(index: usize) -> RamCacheSpec {
         volatile,
         access_us,
         read_ahead,
+        eviction,
         flush,
         ..scenarios::ram_cache(lines * line_bytes)
     }

@@ -10,6 +10,7 @@ fn flushing(lines: u64, flush: FlushSpec) -> RamCacheSpec {
 }
 
 const NEVER: FlushSpec = FlushSpec {
+    demand_only: false,
     idle_ms: None,
     high_water: 1.0,
     low_water: 0.5,

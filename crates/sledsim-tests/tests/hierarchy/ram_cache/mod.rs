@@ -3,6 +3,7 @@
 mod between;
 mod closed_forms;
 mod content;
+mod eviction;
 mod flushing;
 mod host;
 mod power_cuts;

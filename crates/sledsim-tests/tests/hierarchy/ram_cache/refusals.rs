@@ -26,6 +26,10 @@ fn contradicting_values_are_rejected_with_both_keys() {
             "flush.most_write_bytes = 100: less than a block of 512 B",
         ),
         (
+            RamCacheSpec { flush: FlushSpec { demand_only: true, ..FlushSpec::default() }, ..base() },
+            "flush.idle_ms = 50 has no effect with flush.demand_only = true",
+        ),
+        (
             RamCacheSpec { read_ahead: ReadAheadSpec::Sequential { most_bytes: 512 }, ..base() },
             "read_ahead.most_bytes = 512: less than a line, and line_bytes = 4096",
         ),

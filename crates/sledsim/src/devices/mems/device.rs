@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::devices::mems::energy::{PassTime, Power, ServiceTrace, IDLE, INACTIVE, STOPPED};
 use crate::devices::mems::geometry::Geometry;
-use crate::devices::mems::parameters::{Idle, MemsParameters, StopAt};
+use crate::devices::mems::parameters::{Idle, MemsParameters, RowDirection, StopAt, Transfer, WriteTransfer};
 use crate::devices::mems::positioning::{Positioning, SledState, YState};
 use crate::devices::mems::subsector::{BlockCounts, RowPasses};
 use crate::devices::mems::tips::Tips;
@@ -29,6 +29,8 @@ pub struct MemsDevice {
     pub(super) power: Power,
     pub(super) pass_time: PassTime,
     pub(super) bus_ns_per_block: u64,
+    /// True if a pass writes only blocks that have crossed the bus before the sled moves to the row.
+    pub(super) writes_crossed_blocks: bool,
     pub(super) overhead_ns: u64,
     startup_ns: u64,
     /// True if an idle sled sweeps.
@@ -95,6 +97,26 @@ pub(super) struct IdleTime {
     pub stopped_ns: u64,
 }
 
+/// If directions are fixed by the track, [`Location::slot`] is the row times this, plus 1 if the track has its rows in reverse order.
+const DIRECTIONS: u32 = 2;
+
+/// Checks options of rows and tips that exclude a kind of transfer.
+fn check_transfer(p: &MemsParameters) -> Result<(), Fault> {
+    let (crossed, fixed) = (p.write_transfer == WriteTransfer::Before, p.row_direction == RowDirection::ByTrack);
+    let fault = match p.transfer {
+        Transfer::Fluid | Transfer::Points if crossed => Fault::conflict("write_transfer", "before"),
+        Transfer::Points if fixed => Fault::conflict("row_direction", "by-track"),
+        Transfer::Points if p.tip_deflection_nm > 0.0 => Fault::conflict("tip_deflection_nm", p.tip_deflection_nm),
+        _ => return Ok(()),
+    };
+    let transfer = if p.transfer == Transfer::Fluid { "fluid" } else { "points" };
+    Err(fault
+        .says(" has no effect with ")
+        .key_is("transfer", transfer)
+        .says(": leave it out, or set ")
+        .set("transfer", "rows"))
+}
+
 impl MemsDevice {
     /// Returns a device that is stopped at the centre of travel, and stops after its timeout.
     ///
@@ -126,6 +148,7 @@ impl MemsDevice {
                 .says(", or raise ")
                 .option("acceleration_y_m_s2"));
         }
+        check_transfer(p)?;
         if geometry.has_points() {
             points::check(p, &positioning)?;
         }
@@ -139,6 +162,7 @@ impl MemsDevice {
             power,
             pass_time,
             bus_ns_per_block: ms_to_ns(p.bus_ms_per_block),
+            writes_crossed_blocks: p.write_transfer == WriteTransfer::Before,
             overhead_ns: ms_to_ns(p.overhead_ms),
             startup_ns: ms_to_ns(p.startup_ms),
             sweeps: p.idle == Idle::Sweep,
@@ -298,11 +322,15 @@ impl Mechanism for MemsDevice {
             return points::locate(self, request);
         }
         let place = self.geometry.place(self.extent(request).lbn);
+        if self.positioning().directions_are_fixed() {
+            let is_reversed = self.geometry.is_reversed(place.cylinder, place.track);
+            return Location { cylinder: place.cylinder, slot: DIRECTIONS * place.row + u32::from(is_reversed) };
+        }
         Location { cylinder: place.cylinder, slot: place.row }
     }
 
     fn coordinates_m(&self, location: Location) -> Coordinates {
-        let row = if self.geometry.has_points() { points::row_of(location) } else { location.slot };
+        let row = if self.geometry.has_points() { points::row_of(location) } else { self.row_of(location).0 };
         Coordinates { x_m: self.geometry.x_m(location.cylinder), y_m: self.geometry.row_middle_m(row) }
     }
 
@@ -334,7 +362,8 @@ impl Mechanism for MemsDevice {
         if self.geometry.has_points() {
             return startup_ns + self.positioning().approach_location(&sled, location).seek_ns;
         }
-        startup_ns + self.positioning().approach(&sled, location.cylinder, location.slot).seek_ns
+        let (row, is_reversed) = self.row_of(location);
+        startup_ns + self.positioning().approach_row(&sled, location.cylinder, row, is_reversed).seek_ns
     }
 
     #[inline]
@@ -346,8 +375,8 @@ impl Mechanism for MemsDevice {
         }
         let mut passes = RowPasses::new(&self.geometry, self.extent(request));
         while !passes.is_done() {
-            let pass = passes.next_pass(&self.geometry);
-            let approach = self.positioning().approach(&self.sled, pass.cylinder, pass.row);
+            let pass = passes.next_pass(&self.geometry, self.pass_limit(&run, request.op, &passes));
+            let approach = self.positioning().approach_row(&self.sled, pass.cylinder, pass.row, pass.is_reversed);
             self.pass_until_read(&mut run, &approach, pass.tips, BlockCounts::of(request.op, pass.blocks));
         }
         self.finish(&mut run)
@@ -356,13 +385,14 @@ impl Mechanism for MemsDevice {
     fn serve_together(&mut self, now: Time, requests: &[Request], how: Together<'_>, out: &mut Vec<Service>) {
         match (how, requests) {
             (Together::Merged(Some(plan)), _) => plans::serve(self, now, requests, plan, out),
-            (Together::Merged(None), _) if self.geometry.is_stream() => how.serve_one_by_one(self, now, requests, out),
+            (Together::Merged(None), _) if self.serves_in_turn() || self.geometry.has_points() => {
+                how.serve_one_by_one(self, now, requests, out)
+            }
             (_, []) => {}
             // A single request is served in LBN order, as without a batch.
             (_, [only]) => out.push(self.serve(now, only)),
             _ if self.geometry.has_points() => points::serve(self, now, requests, out),
-            // In a stream, all tips access one block.
-            _ if self.geometry.is_stream() => serve_in_turn(self, now, requests, out),
+            _ if self.serves_in_turn() => serve_in_turn(self, now, requests, out),
             _ => batch::serve(self, now, requests, out),
         }
     }
@@ -381,7 +411,7 @@ impl Mechanism for MemsDevice {
     }
 
     fn batch_access(&self) -> Option<&dyn BatchAccess> {
-        (!self.geometry.is_stream() || self.geometry.has_points()).then_some(self as &dyn BatchAccess)
+        (!self.serves_in_turn()).then_some(self as &dyn BatchAccess)
     }
 
     fn powered(&self) -> Option<&dyn Powered> {
@@ -460,6 +490,22 @@ impl Defects for MemsDevice {
 }
 
 impl MemsDevice {
+    /// Returns true if passes cannot access blocks of several requests: in a stream all tips access one block, and blocks of several tracks
+    /// have no common direction if directions are fixed.
+    fn serves_in_turn(&self) -> bool {
+        !self.geometry.has_points() && (self.geometry.is_stream() || self.positioning().directions_are_fixed())
+    }
+
+    /// Returns the row of a location, and true if its track has its rows in reverse order.
+    #[inline]
+    fn row_of(&self, location: Location) -> (u32, bool) {
+        if self.positioning().directions_are_fixed() {
+            (location.slot / DIRECTIONS, location.slot % DIRECTIONS == 1)
+        } else {
+            (location.slot, false)
+        }
+    }
+
     /// Sets the device to access only the bytes that requests need, see [`Request::needed`]. Returns `false` if it can't access
     /// less than a block.
     pub fn access_subsectors(&mut self) -> bool {

@@ -315,7 +315,7 @@ impl Geometry {
     /// Returns true if a track has its rows in reverse order. Tracks alternate through the whole device, so with an odd number of tracks in a
     /// cylinder, odd cylinders reverse the other half.
     #[inline]
-    fn is_reversed(&self, cylinder: u32, track: u32) -> bool {
+    pub(super) fn is_reversed(&self, cylinder: u32, track: u32) -> bool {
         self.layout == Layout::Serpentine && (u64::from(cylinder) * u64::from(self.tracks) + u64::from(track)) % 2 == 1
     }
 

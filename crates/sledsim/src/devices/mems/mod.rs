@@ -28,4 +28,7 @@ pub use device::MemsDevice;
 pub use geometry::{Geometry, Place};
 pub use idle_modes::{idle_tips, ladder};
 pub use motion::SeekModel;
-pub use parameters::{FailedTips, Idle, IdleTips, Layout, MemsParameters, SledLayout, StopAt, Timeout, Transfer};
+pub use parameters::{
+    FailedTips, Idle, IdleTips, Layout, MemsParameters, RowDirection, SledLayout, StopAt, Timeout, Transfer,
+    WriteTransfer,
+};

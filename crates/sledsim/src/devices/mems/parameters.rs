@@ -63,6 +63,30 @@ pub enum Transfer {
     Points,
 }
 
+/// When the data of a write cross the bus.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WriteTransfer {
+    /// While the sled moves to a row: the pass over it begins when all of its blocks have crossed.
+    #[default]
+    Overlapped,
+    /// Before the sled moves to a row: the pass over it writes the blocks that have crossed by then, at least the first one; further
+    /// passes write the others. DiskSim 4.0's MEMS module does this. Requests that are accessed together wait for their blocks as with
+    /// `overlapped`.
+    Before,
+}
+
+/// Direction of the passes over rows along Y.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RowDirection {
+    /// The direction in which the sled gets to the row sooner, so that passes over the rows of a cylinder alternate.
+    #[default]
+    Alternating,
+    /// That of the row's track: upward, or with `layout = "serpentine"` downward on every second track (griffin1999, section 4.1).
+    ByTrack,
+}
+
 /// Tips of a sled that have failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -214,6 +238,9 @@ pub struct MemsParameters {
     pub layout: Layout,
     /// If true, data can be accessed while the sled moves in either direction along Y; otherwise only while it moves upward.
     pub bidirectional: bool,
+    /// Direction of the passes over rows, if data can be accessed in both directions.
+    #[serde(default)]
+    pub row_direction: RowDirection,
     /// Acceleration of the sled's actuator along X.
     #[schemars(range(min = 0.1, max = 1000000.0), extend("x-unit" = "m/s2"))]
     pub acceleration_x_m_s2: f64,
@@ -229,6 +256,11 @@ pub struct MemsParameters {
     /// Number of time constants of settling after a move along X.
     #[schemars(range(min = 0.0, max = 100.0))]
     pub settle_constants: f64,
+    /// Distance along X that tips bend: the sled reaches columns within it without a move along X and settling, and follows the tips
+    /// during the access. 0: tips do not bend (griffin1999, section 4.1, names bending tips as an optimisation of cylinder switches).
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1000000.0), extend("x-unit" = "nm"))]
+    pub tip_deflection_nm: f64,
     /// Rate at which bits pass under each tip. The access speed is this rate times the bit width.
     #[schemars(range(min = 0.1, max = 1000000.0), extend("x-unit" = "kbit/s"))]
     pub bit_rate_kbit_s: f64,
@@ -244,6 +276,9 @@ pub struct MemsParameters {
     /// Bus time of a block.
     #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "ms"))]
     pub bus_ms_per_block: f64,
+    /// When the data of a write cross the bus.
+    #[serde(default)]
+    pub write_transfer: WriteTransfer,
     /// Motion of an idle sled.
     #[serde(default)]
     pub idle: Idle,

@@ -4,9 +4,9 @@ use crate::devices::mems::device::{LastService, MemsDevice};
 use crate::devices::mems::energy::{ServiceWork, TracedPass};
 use crate::devices::mems::geometry::TrackRun;
 use crate::devices::mems::positioning::Approach;
-use crate::devices::mems::subsector::{BlockCounts, Extent};
+use crate::devices::mems::subsector::{BlockCounts, Extent, RowPasses};
 use crate::power::Activity;
-use crate::request::Request;
+use crate::request::{Op, Request};
 use crate::service::{Phases, Service};
 use crate::time::Time;
 
@@ -15,7 +15,7 @@ pub(super) struct ServiceBuilder {
     start: Time,
     /// End of the last pass.
     pub(super) at: Time,
-    /// End of the bus transfer of the passes so far.
+    /// End of the bus transfer of the passes so far. That of further writes begins then.
     pub(super) bus_done: Time,
     pub(super) phases: Phases,
     tips: u32,
@@ -62,6 +62,21 @@ impl MemsDevice {
             positioned: false,
             work: ServiceWork { startup_ns, ..ServiceWork::default() },
         }
+    }
+
+    /// Returns the maximum number of blocks of the next pass of a request.
+    #[inline]
+    pub(super) fn pass_limit(&self, run: &ServiceBuilder, op: Op, passes: &RowPasses) -> u32 {
+        let mut limit = u32::MAX;
+        if self.positioning().directions_are_fixed() {
+            limit = passes.left_in_row(&self.geometry);
+        }
+        if self.writes_crossed_blocks && op == Op::Write {
+            let since_ns = run.at.saturating_since(run.bus_done);
+            let crossed = since_ns.checked_div(self.bus_ns_per_block).unwrap_or(u64::MAX);
+            limit = limit.min(u32::try_from(crossed).unwrap_or(u32::MAX).max(1));
+        }
+        limit
     }
 
     /// Adds a pass.
@@ -146,7 +161,7 @@ impl MemsDevice {
             let downward = is_reversed && self.positioning().directions().len() > 1;
             let approach = if self.geometry.has_points() {
                 self.positioning().approach_rows(&self.sled, place.cylinder, rows, downward, request.blocks == 1)
-            } else if blocks == request.blocks {
+            } else if blocks == request.blocks && !self.positioning().directions_are_fixed() {
                 self.positioning().approach_to(&self.sled, place.cylinder, rows)
             } else {
                 self.positioning().approach_in(&self.sled, place.cylinder, rows, downward)

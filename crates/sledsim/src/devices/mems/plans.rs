@@ -207,7 +207,7 @@ pub(super) fn estimate(device: &MemsDevice, now: Time, from: Option<MechanismSta
     let mut work = ServiceWork::default();
     let mut passes = RowPasses::new(&device.geometry, device.extent(request));
     while !passes.is_done() {
-        let pass = passes.next_pass(&device.geometry);
+        let pass = passes.next_pass(&device.geometry, u32::MAX);
         let approach = device.positioning().approach(&sled, pass.cylinder, pass.row);
         work.seek_ns += approach.seek_ns;
         work.passes += 1;

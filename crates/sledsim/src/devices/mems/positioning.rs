@@ -6,11 +6,12 @@
 use std::cell::Cell;
 use std::ops::Range;
 
+use crate::convert::trunc_to_u32;
 use crate::devices::mems::geometry::Geometry;
 use crate::devices::mems::motion::{
     exact_turnaround_s, moves_exactly, settle_s, x_move_bound_s, x_move_s, y_seek, Axis, RestToRest, SeekModel, YSeek,
 };
-use crate::devices::mems::parameters::MemsParameters;
+use crate::devices::mems::parameters::{MemsParameters, RowDirection};
 use crate::devices::MechanismState;
 use crate::time::s_to_ns;
 use crate::units::{M_PER_NM, M_PER_UM};
@@ -142,7 +143,8 @@ pub(super) struct Approach {
 impl Approach {
     /// Returns the approach to another pass over the row, after the last one.
     pub(super) fn again(&self, positioning: &Positioning, sled: &SledState) -> Self {
-        positioning.approach(sled, self.done.cylinder, positioning.row_passed(&self.done.y))
+        let row = positioning.row_passed(&self.done.y);
+        positioning.approach_row(sled, self.done.cylinder, row, positioning.has_passed_downward(&self.done.y))
     }
 }
 
@@ -166,6 +168,10 @@ pub struct Positioning {
     speed_m_s: f64,
     settle_ns: u64,
     bidirectional: bool,
+    /// True if the direction of a pass is that of its track.
+    directions_are_fixed: bool,
+    /// Number of columns that the tips reach without a move of the sled.
+    deflection_columns: u32,
     /// Number of boundaries: those passed upward, then those passed downward.
     boundaries: u32,
     /// Seek times from each boundary, and from rest, to each boundary.
@@ -194,6 +200,9 @@ impl Positioning {
             speed_m_s: p.bit_rate_kbit_s * 1e3 * p.bit_nm * M_PER_NM,
             settle_ns: s_to_ns(settle_s(p.settle_constants, p.resonance_hz)),
             bidirectional: p.bidirectional,
+            directions_are_fixed: p.row_direction == RowDirection::ByTrack,
+            // A millionth of a column compensates rounding errors.
+            deflection_columns: trunc_to_u32((p.tip_deflection_nm / p.bit_nm + 1e-6).floor()),
             boundaries,
             table: table.into_boxed_slice(),
         }
@@ -227,11 +236,18 @@ impl Positioning {
         self.speed_m_s
     }
 
-    /// Returns the time to move from one cylinder to another and settle; 0 if they are the same.
+    /// Returns true if the direction of a pass is that of its track.
+    #[inline]
+    #[must_use]
+    pub fn directions_are_fixed(&self) -> bool {
+        self.directions_are_fixed
+    }
+
+    /// Returns the time to move from one cylinder to another and settle; 0 if the tips reach it without a move.
     #[inline]
     #[must_use]
     pub fn x_ns(&self, from: u32, to: u32) -> u64 {
-        if from == to {
+        if from.abs_diff(to) <= self.deflection_columns {
             return 0;
         }
         let (x0, x1) = (self.geometry.x_m(from), self.geometry.x_m(to));
@@ -246,7 +262,7 @@ impl Positioning {
     #[inline]
     #[must_use]
     pub fn x_bound_ns(&self, from: u32, to: u32) -> u64 {
-        if from == to {
+        if from.abs_diff(to) <= self.deflection_columns {
             return 0;
         }
         let (x0, x1) = (self.geometry.x_m(from), self.geometry.x_m(to));
@@ -322,6 +338,11 @@ impl Positioning {
             YState::Boundary(RowBoundary(to)) => to.saturating_sub(1),
             _ => 0,
         }
+    }
+
+    /// Returns true if a pass that ends in the state `end` is downward.
+    fn has_passed_downward(&self, end: &YState) -> bool {
+        matches!(*end, YState::Boundary(RowBoundary(to)) if to >= self.boundaries / 2)
     }
 
     /// Returns the time from one state of the sled to another.
@@ -443,6 +464,17 @@ impl Positioning {
     #[inline]
     pub(super) fn approach(&self, sled: &SledState, cylinder: u32, row: u32) -> Approach {
         self.approach_to(sled, cylinder, row..row + 1)
+    }
+
+    /// Returns the approach to a row of a track, which has its rows in reverse order if `is_reversed`: the quickest one, or if
+    /// directions are fixed, that in the direction of the track.
+    #[inline]
+    pub(super) fn approach_row(&self, sled: &SledState, cylinder: u32, row: u32, is_reversed: bool) -> Approach {
+        if self.directions_are_fixed {
+            self.approach_in(sled, cylinder, row..row + 1, is_reversed && self.bidirectional)
+        } else {
+            self.approach(sled, cylinder, row)
+        }
     }
 
     /// Returns the quickest approach to consecutive rows, from either end; downward if both take as long.

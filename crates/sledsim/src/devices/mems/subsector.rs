@@ -78,6 +78,8 @@ impl Extent {
 pub(super) struct RowPass {
     pub(super) cylinder: u32,
     pub(super) row: u32,
+    /// True if the track of its first block has its rows in reverse order.
+    pub(super) is_reversed: bool,
     pub(super) blocks: u32,
     /// Number of active tips.
     pub(super) tips: u32,
@@ -122,11 +124,18 @@ impl RowPasses {
         self.done == self.extent.blocks
     }
 
-    /// Returns the next pass; not called after the last.
+    /// Returns the number of blocks from the next one to the end of its row in its track.
     #[inline]
-    pub(super) fn next_pass(&mut self, geometry: &Geometry) -> RowPass {
+    pub(super) fn left_in_row(&self, geometry: &Geometry) -> u32 {
+        geometry.blocks_per_row - self.place.slot
+    }
+
+    /// Returns the next pass, over at most `limit` blocks; not called after the last.
+    #[inline]
+    pub(super) fn next_pass(&mut self, geometry: &Geometry, limit: u32) -> RowPass {
         let (cylinder, row, first) = (self.place.cylinder, self.place.row, self.done);
-        let most = self.extent.in_one_pass(first, geometry);
+        let is_reversed = geometry.is_reversed(cylinder, self.place.track);
+        let most = self.extent.in_one_pass(first, geometry).min(limit);
         let mut blocks = 0;
         // If the next track begins at the row where this one ends, other tips continue in the same pass.
         while blocks < most && (self.place.cylinder, self.place.row) == (cylinder, row) {
@@ -137,6 +146,6 @@ impl RowPasses {
             }
         }
         self.done += blocks;
-        RowPass { cylinder, row, blocks, tips: self.extent.tips(first, blocks) }
+        RowPass { cylinder, row, is_reversed, blocks, tips: self.extent.tips(first, blocks) }
     }
 }

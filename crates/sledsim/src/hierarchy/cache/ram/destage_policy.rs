@@ -12,7 +12,7 @@ use crate::time::{s_to_ns, Time};
 pub(super) struct DestagePolicy {
     idle_ns: Option<u64>,
     period_ns: Option<u64>,
-    /// Number of dirty lines from which on destages begin.
+    /// Number of dirty lines from which on destages begin; the maximum if never.
     high_lines: u64,
     /// Number of dirty lines down to which they continue then.
     low_lines: u64,
@@ -38,7 +38,8 @@ pub(super) struct DestagePolicy {
 impl DestagePolicy {
     /// The policy of a cache of `slots` lines with blocks of `block_bytes`.
     pub fn new(spec: &FlushSpec, slots: u32, block_bytes: u32) -> Self {
-        let high_lines = trunc_to_u64((spec.high_water * f64::from(slots)).ceil()).max(1);
+        let high_lines =
+            if spec.demand_only { u64::MAX } else { trunc_to_u64((spec.high_water * f64::from(slots)).ceil()).max(1) };
         Self {
             idle_ns: spec.idle_ms.map(|idle_ms| s_to_ns(idle_ms * 1e-3)),
             period_ns: spec.period_s.map(s_to_ns),
@@ -89,6 +90,14 @@ impl DestagePolicy {
         }
         self.under_way += u32::from(run.is_some());
         run
+    }
+
+    /// The first dirty blocks from `lbn` up to `end`, with those that follow, to destage for a request that waits for their line. The
+    /// limit of destages under way does not apply.
+    pub fn next_of_victim(&mut self, lines: &Lines, lbn: u64, end: u64) -> Option<BlockRange> {
+        let run = lines.dirty_run(lbn, self.max_blocks).filter(|run| run.from < end)?;
+        self.under_way += 1;
+        Some(run)
     }
 
     /// Number of destages under way.

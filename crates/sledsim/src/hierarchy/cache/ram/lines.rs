@@ -163,6 +163,27 @@ impl Lines {
         true
     }
 
+    /// The line that the policy evicts next, if it is dirty. Lines with accesses under way are passed over. `None` if a slot is free.
+    pub fn dirty_victim(&self) -> Option<u64> {
+        if self.policy.len() < self.policy.capacity() {
+            return None;
+        }
+        let mut victim = None;
+        self.policy.in_eviction_order(&mut |slot| {
+            let (pins, line) = (self.pins[slot as usize], self.policy.key(slot));
+            let is_dirty = pins == 1 && self.dirty.contains(&line);
+            victim = is_dirty.then_some(line);
+            pins > 0 && !is_dirty
+        });
+        victim
+    }
+
+    /// Returns true if blocks of a line are being written to the child.
+    pub fn is_being_written(&self, line: u64) -> bool {
+        let cleaning = |slot| self.bits.first(slot, 0, self.line_blocks, |word| word.cleaning);
+        self.find(line).and_then(cleaning).is_some()
+    }
+
     /// Adds an empty line; `None` if no slot is free and no line can be evicted.
     pub fn admit(&mut self, line: u64) -> Option<AdmittedLine> {
         if !self.can_admit() {

@@ -28,7 +28,7 @@ use destage_policy::DestagePolicy;
 use host_flush::HostFlush;
 use lines::{AdmittedLine, Lines, Piece};
 use read_ahead::Streams;
-pub use spec::{FlushSpec, RamCacheSpec, ReadAheadSpec, WritePolicy, KIND};
+pub use spec::{Eviction, FlushSpec, RamCacheSpec, ReadAheadSpec, WritePolicy, KIND};
 
 use crate::convert::{to_u32, trunc_to_u64};
 use crate::engine::{Completion, Component, ComponentId, Context, Details, Instrumentation, Payload, PowerLoss};
@@ -82,6 +82,8 @@ struct JobBlocks {
 struct LineWait {
     line: u64,
     blocks: JobBlocks,
+    /// True if the job waits for the line to be evicted, so that all of its blocks have to be written.
+    is_eviction: bool,
 }
 
 /// The purpose of an access of the child.
@@ -107,6 +109,8 @@ pub struct RamCache {
     block_bytes: u32,
     writes_through: bool,
     is_volatile: bool,
+    /// True if a job waits for the dirty line that the policy evicts next.
+    waits_for_victim: bool,
     access_ns: u64,
     ns_per_block: f64,
     /// True if the rest of a line is read with the requested blocks.
@@ -156,6 +160,7 @@ impl RamCache {
             block_bytes,
             writes_through: spec.write == WritePolicy::Through,
             is_volatile: spec.volatile,
+            waits_for_victim: spec.eviction == Eviction::Wait,
             access_ns: s_to_ns(spec.access_us * 1e-6),
             ns_per_block: spec.mb_per_s.map_or(0.0, |rate| f64::from(block_bytes) * 1e3 / rate),
             fills_lines: matches!(spec.read_ahead, ReadAheadSpec::Line {}),
@@ -202,9 +207,13 @@ impl RamCache {
     }
 
     /// Adds the line of a piece; `None` if the job has to wait with `rest`.
-    fn admit(&mut self, piece: &Piece, rest: JobBlocks, context: &Context<'_>) -> Option<Slot> {
+    fn admit(&mut self, piece: &Piece, rest: JobBlocks, context: &mut Context<'_>) -> Option<Slot> {
         if self.is_written_around(piece.line) {
             self.wait_for_line(piece.line, rest, context);
+            return None;
+        }
+        if let Some(victim) = self.dirty_victim() {
+            self.wait_for_victim(victim, rest, context);
             return None;
         }
         let Some(AdmittedLine { slot, wasted_blocks }) = self.lines.admit(piece.line) else {
@@ -213,6 +222,15 @@ impl RamCache {
         };
         self.counts.ahead_wasted_blocks += wasted_blocks;
         Some(slot)
+    }
+
+    /// The dirty line that has to be written before a line can be admitted, if any.
+    fn dirty_victim(&self) -> Option<u64> {
+        if self.waits_for_victim {
+            self.lines.dirty_victim()
+        } else {
+            None
+        }
     }
 
     /// Returns true if a write-through that has no lines for all of its blocks writes blocks of a line.
@@ -224,18 +242,36 @@ impl RamCache {
     /// Queues blocks of a job until accesses of a line have ended.
     fn wait_for_line(&mut self, line: u64, blocks: JobBlocks, context: &Context<'_>) {
         self.jobs[blocks.job].waits += 1;
-        self.waiting.push(LineWait { line, blocks: JobBlocks { since: context.now(), ..blocks } });
+        let blocks = JobBlocks { since: context.now(), ..blocks };
+        self.waiting.push(LineWait { line, blocks, is_eviction: false });
+    }
+
+    /// Destages the dirty blocks of a line, with those that follow them, and queues blocks of a job until they are written.
+    fn wait_for_victim(&mut self, line: u64, blocks: JobBlocks, context: &mut Context<'_>) {
+        let blocks = self.begin_stall(blocks, context);
+        self.waiting.push(LineWait { line, blocks, is_eviction: true });
+        let (mut from, end) = (line * self.lines.line_blocks, (line + 1) * self.lines.line_blocks);
+        while let Some(run) = self.destage_policy.next_of_victim(&self.lines, from, end) {
+            self.destage(run, context);
+            from = run.to;
+        }
     }
 
     /// Queues blocks of a job until a line can be evicted.
     fn stall(&mut self, blocks: JobBlocks, context: &Context<'_>) {
+        let blocks = self.begin_stall(blocks, context);
+        self.stalled.push_back(blocks);
+    }
+
+    /// Counts a wait for a line that can be evicted, from now on.
+    fn begin_stall(&mut self, blocks: JobBlocks, context: &Context<'_>) -> JobBlocks {
         self.counts.stalls += 1;
         let job = &mut self.jobs[blocks.job];
         job.waits += 1;
         if job.path == RequestPath::Write {
             job.path = RequestPath::WriteStalled;
         }
-        self.stalled.push_back(JobBlocks { since: context.now(), ..blocks });
+        JobBlocks { since: context.now(), ..blocks }
     }
 
     /// Ends one of the waits of a job, and completes it after the last.
@@ -291,9 +327,16 @@ impl RamCache {
         let blocks = self.lines.line_blocks;
         let lines = range.from / blocks..range.to.div_ceil(blocks);
         let waiting = std::mem::take(&mut self.waiting).into_iter();
-        let (resumed, waiting): (Vec<LineWait>, _) = waiting.partition(|wait| lines.contains(&wait.line));
+        let (resumed, waiting): (Vec<LineWait>, _) = waiting.partition(|wait| {
+            lines.contains(&wait.line) && !(wait.is_eviction && self.lines.is_being_written(wait.line))
+        });
         self.waiting = waiting;
-        resumed.into_iter().for_each(|wait| self.serve(wait.blocks, context));
+        for LineWait { blocks, is_eviction, .. } in resumed {
+            if is_eviction {
+                self.counts.stall_ns += u128::from(context.now() - blocks.since);
+            }
+            self.serve(blocks, context);
+        }
     }
 
     /// Serves stalled jobs, destages dirty blocks and sets timers, as far as possible after an event. `request` is set if the event is
@@ -303,7 +346,7 @@ impl RamCache {
         if self.lines.stop_if_policy_failed(request, context) {
             return;
         }
-        while self.lines.can_admit() {
+        while !self.stalled.is_empty() && (self.lines.can_admit() || self.dirty_victim().is_some()) {
             let Some(blocks) = self.stalled.pop_front() else { break };
             self.counts.stall_ns += u128::from(now - blocks.since);
             let others = self.stalled.len();

@@ -51,6 +51,9 @@ pub struct RamCacheSpec {
     /// Blocks that are read in addition to requested blocks.
     #[serde(default)]
     pub read_ahead: ReadAheadSpec,
+    /// Eviction of dirty lines.
+    #[serde(default)]
+    pub eviction: Eviction,
     /// When dirty blocks are written to the child.
     #[serde(default)]
     pub flush: FlushSpec,
@@ -65,6 +68,18 @@ pub enum WritePolicy {
     Back,
     /// Write-through: when the child has the data.
     Through,
+}
+
+/// Eviction of dirty lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Eviction {
+    /// Dirty lines are passed over: the policy evicts the next clean line. A request waits only if there is none.
+    #[default]
+    Skip,
+    /// The policy evicts the next line, clean or dirty. A request waits until the dirty blocks of that line are written, as in
+    /// DiskSim 4.0's controller cache (`Allocation policy = 0`).
+    Wait,
 }
 
 /// Blocks that are read in addition to requested blocks.
@@ -96,6 +111,10 @@ impl Default for ReadAheadSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlushSpec {
+    /// If true, dirty blocks are written only when a line has to be evicted or the host flushes (DiskSim 4.0's `Flush policy = 0`).
+    /// `idle_ms` and `period_s` are then absent, and `high_water` and `low_water` have no effect.
+    #[serde(default)]
+    pub demand_only: bool,
     /// Time without a request after which dirty blocks are written until the next request; never if absent. 50 ms if `flush` is
     /// absent.
     #[serde(default)]
@@ -126,6 +145,7 @@ pub struct FlushSpec {
 impl Default for FlushSpec {
     fn default() -> Self {
         Self {
+            demand_only: false,
             idle_ms: Some(50.0),
             high_water: three_quarters(),
             low_water: half(),
@@ -173,6 +193,7 @@ impl RamCacheSpec {
         Faults::of_all([
             self.check_size(capacity_blocks, block_bytes).map_err(Faults::from),
             self.policy.validate().map_err(|faults| faults.within("policy")),
+            self.check_demand().map_err(Faults::from),
             self.check_water().map_err(Faults::from),
             self.check_writes(block_bytes).map_err(Faults::from),
             self.check_read_ahead().map_err(Faults::from),
@@ -202,6 +223,18 @@ impl RamCacheSpec {
                 .says(": a cache has at most 2^31 - 1 lines"));
         }
         Ok(())
+    }
+
+    fn check_demand(&self) -> Result<(), Fault> {
+        let FlushSpec { demand_only, idle_ms, period_s, .. } = self.flush;
+        let times = [("flush.idle_ms", idle_ms), ("flush.period_s", period_s)];
+        match times.into_iter().find_map(|(key, time)| Some((key, time?))) {
+            Some((key, time)) if demand_only => Err(Fault::conflict(key, time)
+                .says(" has no effect with ")
+                .key_is("flush.demand_only", true)
+                .says(": leave one of them out")),
+            _ => Ok(()),
+        }
     }
 
     fn check_water(&self) -> Result<(), Fault> {
