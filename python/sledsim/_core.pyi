@@ -412,6 +412,7 @@ class Sled:
     blocks_per_row: int
     settle_ms: float
     access_speed_m_s: float
+    access_speed_limit_m_s: float | None
     peak_bandwidth_mb_s: float
     streaming_bandwidth_mb_s: float
     raw_capacity_bytes: float

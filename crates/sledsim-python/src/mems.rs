@@ -58,6 +58,11 @@ impl Sled {
     }
 
     #[getter]
+    fn access_speed_limit_m_s(&self) -> Option<f64> {
+        self.figures.access_speed_limit_m_s
+    }
+
+    #[getter]
     fn peak_bandwidth_mb_s(&self) -> f64 {
         self.figures.peak_bandwidth_bytes_s / 1e6
     }

@@ -37,6 +37,8 @@ class MemsStorage(Device):
         Settling time after a move along X.
     access_speed_m_s : float
         Speed of the sled while it reads or writes.
+    access_speed_limit_m_s : float or None
+        The greatest from which the sled can be stopped within ``finger_gap_um`` of its travel; ``None`` without that key.
     peak_bandwidth_mb_s, streaming_bandwidth_mb_s : float
         Bandwidth with the servo bits counted as data, and bandwidth of a long sequential read.
     """
@@ -53,6 +55,7 @@ class MemsStorage(Device):
     readable_bytes: int
     settle_ms: float
     access_speed_m_s: float
+    access_speed_limit_m_s: float | None
     peak_bandwidth_mb_s: float
     streaming_bandwidth_mb_s: float
 
@@ -66,6 +69,7 @@ class MemsStorage(Device):
         self.readable_bytes = self._sled.readable_bytes
         self.settle_ms = self._sled.settle_ms
         self.access_speed_m_s = self._sled.access_speed_m_s
+        self.access_speed_limit_m_s = self._sled.access_speed_limit_m_s
         self.peak_bandwidth_mb_s = self._sled.peak_bandwidth_mb_s
         self.streaming_bandwidth_mb_s = self._sled.streaming_bandwidth_mb_s
 
@@ -209,6 +213,7 @@ class MemsStorage(Device):
             ("rows per track", self.rows, ""),
             ("blocks per row", self.blocks_per_row, ""),
             ("access speed", 1e3 * self.access_speed_m_s, "mm/s"),
+            *([("greatest access speed", 1e3 * limit, "mm/s")] if (limit := self.access_speed_limit_m_s) else []),
             ("settling", self.settle_ms, "ms"),
             ("streaming bandwidth", self.streaming_bandwidth_mb_s, "MB/s"),
             ("peak bandwidth, servo bits counted as data", self.peak_bandwidth_mb_s, "MB/s"),

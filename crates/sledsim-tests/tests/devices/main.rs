@@ -14,6 +14,7 @@ mod disk_layout;
 mod disk_mechanics;
 mod disk_rotation;
 mod disk_seek;
+mod mems_buffer;
 mod mems_fluid;
 mod mems_options;
 mod mems_passes;

@@ -218,6 +218,19 @@ fn a_closed_replay_uses_the_recorded_gaps() {
 }
 
 #[test]
+fn closed_replay_takes_gaps_from_recorded_responses() {
+    // Completions at 3, 4, 12 and 25 ms; the second arrives while the first is outstanding.
+    let text = "t_ns,device,offset_bytes,bytes,op,response_ns\n0,0,0,512,R,3000000\n1000000,0,5120,512,R,3000000\n\
+                9000000,0,10240,512,W,3000000\n20000000,0,15360,512,R,5000000\n";
+    let recorded = trace("responses.csv", text);
+    let of =
+        |mode, time_scale| arrivals_ms(&replayed(&recorded, TraceSpec { mode, time_scale, ..TraceSpec::default() }));
+    assert_eq!(of(ReplayMode::Auto, 1.0), [0, 1, 9, 20], "by default requests arrive at the recorded times");
+    assert_eq!(of(ReplayMode::Closed, 1.0), [0, 1, 7, 16], "gaps of 0, 5 and 8 ms after services of 1 ms");
+    assert_eq!(of(ReplayMode::Closed, 2.0), [0, 1, 12, 29]);
+}
+
+#[test]
 fn traces_without_times_are_replayed_as_fast_as_possible() {
     let lists = trace("trace.lis", "1 1 0 0\n5 2 0 1\n9 3 0 2\n");
     assert_eq!(arrivals_ms(&replayed(&lists, TraceSpec::default())), [0, 1, 2]);

@@ -26,7 +26,8 @@ pub enum ReplayMode {
     Auto,
     /// At the times of the trace, independent of the device.
     Open,
-    /// Each request arrives the recorded gap after the completion of the one before.
+    /// Each request arrives the recorded gap after the completion of the one before. A trace with recorded response times has gaps,
+    /// too: the time from the completion of all requests before it, or 0 if some were outstanding.
     Closed,
     /// A fixed number of requests is kept outstanding.
     Outstanding,
@@ -62,6 +63,10 @@ pub struct Replay {
     /// The next request; its arrival is not known yet in the closed modes.
     pending: Option<Request>,
     pending_gap_ns: u64,
+    /// In mode `Closed` with gaps from response times, the gap before the next request.
+    gap_before_ns: u64,
+    /// With gaps from response times, the completion of all records of this pass so far.
+    completed_ns: Option<u64>,
     pending_response_ns: Option<u64>,
     /// In mode `Closed`, the gap after the completion of the outstanding request.
     gap_after_ns: u64,
@@ -137,7 +142,7 @@ impl Replay {
             ReplayMode::Auto if closed => ReplayMode::Closed,
             ReplayMode::Auto if timed => ReplayMode::Open,
             ReplayMode::Auto => ReplayMode::Outstanding,
-            ReplayMode::Closed if !closed => {
+            ReplayMode::Closed if !closed && !(timed && has_responses) => {
                 return Err(missing_in_trace(&spec.path, "gaps between requests", "closed"))
             }
             ReplayMode::Open if closed || !timed => return Err(missing_in_trace(&spec.path, "arrival times", "open")),
@@ -164,6 +169,8 @@ impl Replay {
             needs,
             pending: None,
             pending_gap_ns: 0,
+            gap_before_ns: 0,
+            completed_ns: None,
             pending_response_ns: None,
             gap_after_ns: 0,
             in_flight: 0,
@@ -213,6 +220,9 @@ impl Replay {
             match self.cursor.next(&self.spec)? {
                 Found::Record(record) => {
                     self.pending_gap_ns = scaled(record.gap_ns.unwrap_or(0), self.spec.time_scale);
+                    if self.mode == ReplayMode::Closed && !self.cursor.reader.format().is_closed_loop() {
+                        self.gap_before_ns = scaled(self.gap_before(&record), self.spec.time_scale);
+                    }
                     self.pending_response_ns = record.response_ns;
                     self.pending = self.request(&record)?;
                     return Ok(());
@@ -240,9 +250,24 @@ impl Replay {
             // The next pass begins one mean interarrival time after the last request of this one.
             let gaps = self.cursor.replayed.saturating_sub(1).max(1);
             self.pass_start_ns = self.latest_ns + (self.latest_ns - self.pass_start_ns) / gaps;
+            self.completed_ns = None;
             self.skipped_before += self.cursor.reader.skipped();
             self.cursor = Cursor::open(&self.spec, &self.trace_options)?;
         }
+    }
+
+    /// Returns the time from the completion of all records before `record` until its arrival; 0 if some were outstanding.
+    fn gap_before(&mut self, record: &TraceRecord) -> u64 {
+        let arrival_ns = record.time.ns();
+        let before_ns = self.completed_ns.unwrap_or(arrival_ns);
+        let completed_ns = arrival_ns.saturating_add(record.response_ns.unwrap_or(0));
+        self.completed_ns = Some(before_ns.max(completed_ns));
+        arrival_ns.saturating_sub(before_ns)
+    }
+
+    /// Returns the earliest arrival of the next request in the closed modes.
+    fn slot(&self) -> Time {
+        Time::from_ns(self.next_slot_at.ns().saturating_add(self.gap_before_ns))
     }
 
     /// Returns the request of a record; `None` if it lies beyond the device, which starts a survey.
@@ -435,10 +460,10 @@ impl Workload for Replay {
         let Some(request) = &self.pending else { return Ok(if self.ended { Next::Ended } else { Next::Busy }) };
         Ok(match self.mode {
             ReplayMode::Open => Next::At(request.arrival),
-            _ if self.in_flight < self.max_in_flight() && self.next_slot_at.ns() > LAST_ARRIVAL_NS => {
+            _ if self.in_flight < self.max_in_flight() && self.slot().ns() > LAST_ARRIVAL_NS => {
                 return Err(self.duration_fault())
             }
-            _ if self.in_flight < self.max_in_flight() => Next::At(self.next_slot_at),
+            _ if self.in_flight < self.max_in_flight() => Next::At(self.slot()),
             _ => Next::Waiting,
         })
     }
@@ -449,7 +474,7 @@ impl Workload for Replay {
             unreachable!("take is called only when peek answered At");
         };
         if self.mode != ReplayMode::Open {
-            request.arrival = self.next_slot_at;
+            request.arrival = self.slot();
         }
         self.gap_after_ns = self.pending_gap_ns;
         if self.has_responses {

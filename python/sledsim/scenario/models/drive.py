@@ -132,6 +132,10 @@ class MemsDevice(Model):
         Acceleration of the sled's actuator along Y (m/s2; at least 0.1, at most 1,000,000).
     spring_factor
         Spring force at full displacement as a fraction of the actuator's force (at least 0, at most 0.99).
+    finger_gap_um
+        Distance beyond the travel along Y at which the fingers of the actuator touch. It limits the access speed
+        to that from which actuator and springs stop the sled within this distance (schlosser2000, section 2.3);
+        no limit if absent (um; at least 0.001, at most 10,000).
     resonance_hz
         Resonant frequency of the sled, which sets the settling time constant (Hz; at least 1, at most 1,000,000).
     settle_constants
@@ -155,6 +159,11 @@ class MemsDevice(Model):
         Bus time of a block (ms; at least 0, at most 1,000).
     write_transfer
         When the data of a write cross the bus (default "overlapped").
+    buffer_rows
+        Number of rows in a buffer from which reads are answered, the least recently used replaced first; 0 for no
+        buffer. Reads then activate the tips of all blocks of a row, which takes their energy but no time, and a
+        read of buffered rows takes bus time only. Writes go to the media. Batches and merged requests bypass the
+        buffer (at least 0, at most 1,000,000; default 0).
     idle
         Motion of an idle sled (default "hold").
     inactive_after_ms
@@ -211,6 +220,7 @@ class MemsDevice(Model):
     acceleration_x_m_s2: float | str | None = None
     acceleration_y_m_s2: float | str | None = None
     spring_factor: float | str | None = None
+    finger_gap_um: float | str | None = None
     resonance_hz: float | str | None = None
     settle_constants: float | str | None = None
     tip_deflection_nm: float | str | None = None
@@ -220,6 +230,7 @@ class MemsDevice(Model):
     overhead_ms: float | str | None = None
     bus_ms_per_block: float | str | None = None
     write_transfer: WriteTransfer | None = None
+    buffer_rows: int | None = None
     idle: Idle | None = None
     inactive_after_ms: float | str | Literal["never"] | None = None
     stop_at: StopAt | None = None

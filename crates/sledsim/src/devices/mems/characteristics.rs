@@ -1,6 +1,6 @@
 //! Data-sheet figures of a MEMS device.
 
-use crate::devices::mems::device::MemsDevice;
+use crate::devices::mems::device::{access_speed_limit_m_s, MemsDevice};
 use crate::devices::mems::motion::{x_move_s, y_seek};
 use crate::devices::mems::parameters::MemsParameters;
 use crate::devices::Mechanism;
@@ -19,6 +19,9 @@ pub struct Characteristics {
     pub settle_s: f64,
     /// Speed of the sled during access, metres per second.
     pub access_speed_m_s: f64,
+    /// Greatest speed from which the sled can be stopped before the fingers of its actuator touch, metres per second; `None` without a
+    /// `finger_gap_um`.
+    pub access_speed_limit_m_s: Option<f64>,
     /// Active tips times data rate, without servo bursts and check tips, bytes per second (Schlosser et al. 2000, Table 2).
     pub peak_bandwidth_bytes_s: f64,
     /// Rate of a long sequential read, including all overheads, bytes per second.
@@ -49,6 +52,7 @@ impl Characteristics {
         Ok(Self {
             settle_s: ns_to_s(device.positioning().settle_ns()),
             access_speed_m_s: device.positioning().speed_m_s(),
+            access_speed_limit_m_s: p.finger_gap_um.map(|gap_um| access_speed_limit_m_s(p, gap_um)),
             peak_bandwidth_bytes_s: f64::from(busy_tips) * p.bit_rate_kbit_s * 1e3 / f64::from(p.encoded_bits_per_byte)
                 * data_share,
             streaming_bandwidth_bytes_s: streaming_bytes_s(MemsDevice::new(p)?),

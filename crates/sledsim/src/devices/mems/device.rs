@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::devices::mems::buffer::RowBuffer;
 use crate::devices::mems::energy::{PassTime, Power, ServiceTrace, IDLE, INACTIVE, STOPPED};
 use crate::devices::mems::geometry::Geometry;
 use crate::devices::mems::parameters::{Idle, MemsParameters, RowDirection, StopAt, Transfer, WriteTransfer};
@@ -16,9 +17,10 @@ use crate::devices::{
 use crate::engine::details::Count;
 use crate::fault::Fault;
 use crate::power::{Activity, EnergyAccount, SpinDown, SpinDownSpec};
-use crate::request::Request;
+use crate::request::{Op, Request};
 use crate::service::{EnergyLedger, Service};
 use crate::time::{ms_to_ns, s_to_ns, Time};
+use crate::units::M_PER_UM;
 
 /// One sled with its tips.
 #[derive(Clone)]
@@ -45,6 +47,7 @@ pub struct MemsDevice {
     pub(super) idle_tip_w: f64,
     /// End of the bus transfer of all services so far.
     pub(super) bus_free: Time,
+    pub(super) buffer: RowBuffer,
     pub(super) sled: SledState,
     /// Energy that an ideal policy would have saved in the idle periods that have ended, except the last.
     pub(super) regret_j: f64,
@@ -55,6 +58,35 @@ pub struct MemsDevice {
     pub(super) trace: ServiceTrace,
     /// Includes all time before the latest service, and possibly more.
     pub(super) account: EnergyAccount,
+}
+
+/// Returns the greatest access speed from which the actuator and the springs stop the sled within `gap_um` beyond its travel, in
+/// metres per second (Schlosser et al. 2000, section 2.3): their work over that distance equals the kinetic energy of the sled.
+pub(super) fn access_speed_limit_m_s(p: &MemsParameters, gap_um: f64) -> f64 {
+    let (gap_m, half_m) = (gap_um * M_PER_UM, p.y_range_um * M_PER_UM / 2.0);
+    let spring_m = p.spring_factor * gap_m * (1.0 + gap_m / (2.0 * half_m));
+    (2.0 * p.acceleration_y_m_s2 * (gap_m + spring_m)).sqrt()
+}
+
+/// Checks that the fingers of the actuator do not touch at the access speed.
+///
+/// # Errors
+/// The sled is too fast.
+fn check_access_speed(p: &MemsParameters, speed_m_s: f64) -> Result<(), Fault> {
+    let Some(gap_um) = p.finger_gap_um else { return Ok(()) };
+    let limit_m_s = access_speed_limit_m_s(p, gap_um);
+    if speed_m_s <= limit_m_s {
+        return Ok(());
+    }
+    Err(Fault::conflict("finger_gap_um", gap_um)
+        .says(format!(
+            ": the actuator stops the sled within it from {} mm/s at most, but the access speed is {} mm/s: raise it or ",
+            (limit_m_s * 1e3).round(),
+            (speed_m_s * 1e3).round()
+        ))
+        .option("acceleration_y_m_s2")
+        .says(", or lower ")
+        .option("bit_rate_kbit_s"))
 }
 
 /// The latest service, which may not have ended yet.
@@ -149,8 +181,16 @@ impl MemsDevice {
                 .option("acceleration_y_m_s2"));
         }
         check_transfer(p)?;
+        check_access_speed(p, positioning.speed_m_s())?;
         if geometry.has_points() {
             points::check(p, &positioning)?;
+        }
+        if geometry.is_stream() && p.buffer_rows > 0 {
+            return Err(Fault::conflict("buffer_rows", p.buffer_rows)
+                .says(": the buffer holds rows, so data must pass in rows: set ")
+                .key_is("transfer", "rows")
+                .says(", or ")
+                .key_is("buffer_rows", 0));
         }
         let bit_s = 1.0 / (p.bit_rate_kbit_s * 1e3);
         // The whole pass is rounded, so that streaming keeps the bit rate to a nanosecond per row.
@@ -172,6 +212,7 @@ impl MemsDevice {
             idle_tip_w: idle_modes::idle_tip_w(p),
             sled: SledState::on(geometry.centre_cylinder(), YState::Rest),
             bus_free: Time::ZERO,
+            buffer: RowBuffer::new(p.buffer_rows),
             regret_j: 0.0,
             last_regret_j: 0.0,
             last: LastService::default(),
@@ -368,6 +409,9 @@ impl Mechanism for MemsDevice {
 
     #[inline]
     fn serve(&mut self, now: Time, request: &Request) -> Service {
+        if self.buffer.exists() && request.op == Op::Read {
+            return self.serve_buffered(now, request);
+        }
         let mut run = self.begin(now);
         if self.geometry.is_stream() {
             self.stream(&mut run, request);
@@ -509,8 +553,8 @@ impl MemsDevice {
     /// Sets the device to access only the bytes that requests need, see [`Request::needed`]. Returns `false` if it can't access
     /// less than a block.
     pub fn access_subsectors(&mut self) -> bool {
-        // An erasure code over tips covers whole blocks.
-        self.subsector = !self.geometry.is_stream() && self.tips.check == 0;
+        // The buffer holds whole rows, and an erasure code over tips covers whole blocks.
+        self.subsector = !self.geometry.is_stream() && self.tips.check == 0 && !self.buffer.exists();
         self.subsector
     }
 }

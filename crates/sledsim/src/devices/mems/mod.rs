@@ -9,6 +9,7 @@
 //! | `spring_factor` | spring factor |
 
 mod batch;
+mod buffer;
 mod characteristics;
 mod device;
 mod energy;

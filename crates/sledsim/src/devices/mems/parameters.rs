@@ -250,6 +250,11 @@ pub struct MemsParameters {
     /// Spring force at full displacement as a fraction of the actuator's force.
     #[schemars(range(min = 0.0, max = 0.99))]
     pub spring_factor: f64,
+    /// Distance beyond the travel along Y at which the fingers of the actuator touch. It limits the access speed to that from which
+    /// actuator and springs stop the sled within this distance (schlosser2000, section 2.3); no limit if absent.
+    #[serde(default)]
+    #[schemars(range(min = 0.001, max = 10000.0), extend("x-unit" = "um"))]
+    pub finger_gap_um: Option<f64>,
     /// Resonant frequency of the sled, which sets the settling time constant.
     #[schemars(range(min = 1.0, max = 1000000.0), extend("x-unit" = "Hz"))]
     pub resonance_hz: f64,
@@ -279,6 +284,12 @@ pub struct MemsParameters {
     /// When the data of a write cross the bus.
     #[serde(default)]
     pub write_transfer: WriteTransfer,
+    /// Number of rows in a buffer from which reads are answered, the least recently used replaced first; 0 for no buffer. Reads then
+    /// activate the tips of all blocks of a row, which takes their energy but no time, and a read of buffered rows takes bus time
+    /// only. Writes go to the media. Batches and merged requests bypass the buffer.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 1000000))]
+    pub buffer_rows: u32,
     /// Motion of an idle sled.
     #[serde(default)]
     pub idle: Idle,

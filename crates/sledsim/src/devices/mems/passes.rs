@@ -7,7 +7,7 @@ use crate::devices::mems::positioning::Approach;
 use crate::devices::mems::subsector::{BlockCounts, Extent, RowPasses};
 use crate::power::Activity;
 use crate::request::{Op, Request};
-use crate::service::{Phases, Service};
+use crate::service::{Phases, RequestEnergy, Service};
 use crate::time::Time;
 
 /// A service under construction.
@@ -148,6 +148,31 @@ impl MemsDevice {
             (left, passes) = (still_left, passes + 1);
         }
         passes
+    }
+
+    /// Serves a read from the buffer, without the sled, if the buffer holds all of its rows. Otherwise the sled passes over all of them with
+    /// the tips of whole rows, which fills the buffer.
+    pub(super) fn serve_buffered(&mut self, now: Time, request: &Request) -> Service {
+        let per_row = u64::from(self.geometry.blocks_per_row);
+        let rows = request.lbn / per_row..=(request.end_lbn() - 1) / per_row;
+        if self.buffer.holds(rows.clone()) {
+            self.buffer.touch(rows);
+            let end = self.bus_free.max(now) + u64::from(request.blocks) * self.bus_ns_per_block;
+            self.bus_free = end;
+            let phases = Phases { bus_ns: end - now, ..Phases::default() };
+            return Service { start: now, end, free: end, phases, energy: RequestEnergy::default() };
+        }
+        let mut run = self.begin(now);
+        let mut passes = RowPasses::new(&self.geometry, self.extent(request));
+        let row_tips = self.geometry.blocks_per_row * self.geometry.tips_per_block;
+        while !passes.is_done() {
+            let pass = passes.next_pass(&self.geometry);
+            let approach = self.positioning().approach(&self.sled, pass.cylinder, pass.row);
+            let tips = pass.tips.max(row_tips);
+            self.pass_until_read(&mut run, &approach, tips, BlockCounts::of(request.op, pass.blocks));
+        }
+        self.buffer.touch(rows);
+        self.finish(&mut run)
     }
 
     /// Serves a request whose data pass as a stream: from the nearer end if it lies in one track, otherwise in LBN order. Blocks at points

@@ -252,7 +252,7 @@ fn mechanism(drive: &DriveSpec, spin_down: Option<&SpinDownSpec>, sled: u32) -> 
 fn no_subsectors(drive: &DriveSpec) -> Fault {
     let says = format!(
         ": {} can't access less than a block: leave it out, or take a MEMS device whose data pass in rows, without a code over \
-         the tips of a block",
+         the tips of a block and without a buffer",
         drive.device.name()
     );
     Fault::conflict("subsector", true).says(says)
