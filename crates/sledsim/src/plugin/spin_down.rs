@@ -3,8 +3,8 @@
 use super::contract::CustomSpinDown;
 use super::{describe_request, BuiltIn, Choice, Role};
 use crate::devices::{
-    BatchAccess, Coordinates, Defects, Dimensions, EnergyLedger, Location, Mechanism, Powered, Rotating, Service,
-    Together, VolatileCache,
+    BatchAccess, Coordinates, Defects, Dimensions, EnergyLedger, Location, Mechanism, MotionLog, Powered, Rotating,
+    Service, Together, VolatileCache,
 };
 use crate::engine::Stop;
 use crate::fault::Faults;
@@ -161,6 +161,10 @@ impl Mechanism for SpinDownAdaptor {
 
     fn volatile_cache(&self) -> Option<&dyn VolatileCache> {
         self.mechanism.volatile_cache()
+    }
+
+    fn motion_log(&mut self) -> Option<&mut MotionLog> {
+        self.mechanism.motion_log()
     }
 
     fn defects(&self) -> Option<&dyn Defects> {
