@@ -91,6 +91,24 @@ bench: $(STAMPS)/release $(STAMPS)/dev
 docs: $(STAMPS)/release $(STAMPS)/dev
 	$(BIN)/python tools/site_build.py out/site $(ARGS)
 
+#: make explorer          build the page of `sledsim explore`: the core for WebAssembly, and the page around it (needs Node.js)
+.PHONY: explorer
+explorer_page := python/sledsim/show/templates/explorer.html
+wasm := wasm32-unknown-unknown
+# Without the target of rustup, the standard library is built for it: Debian has its source in rust-web-src, beside rustc-web.
+explorer: explorer/node_modules
+	if [ -d "$$(rustc --print target-libdir --target $(wasm) 2>/dev/null)" ]; then \
+		$(CARGO) build --locked --profile page --package sledsim-wasm --target $(wasm); \
+	else \
+		RUSTC_BOOTSTRAP=1 $(CARGO) build --locked --profile page --package sledsim-wasm \
+			--target $(wasm) -Z build-std=std,panic_abort; \
+	fi
+	cd explorer && npm run --silent check
+	node explorer/build.mjs $(or $(CARGO_TARGET_DIR),target)/$(wasm)/page/sledsim_wasm.wasm $(explorer_page)
+explorer/node_modules: explorer/package-lock.json
+	cd explorer && npm ci --no-audit --no-fund
+	@touch $@
+
 #: make machine           assemble the virtual machine of `sledsim machine` from Debian packages in out/machine
 .PHONY: machine
 # A statically linked program, built as in docs/how-to/serve.md.
@@ -162,8 +180,8 @@ lock: $(STAMPS)/venv
 #: make clean             remove everything that the commands above made
 .PHONY: clean
 clean:
-	rm -rf $(VENV) target out dist THIRD-PARTY-NOTICES.txt .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	rm -f python/sledsim/_core*.so
+	rm -rf $(VENV) target out dist explorer/node_modules THIRD-PARTY-NOTICES.txt .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -f python/sledsim/_core*.so $(explorer_page)
 	find python papers tests tools examples -name __pycache__ -type d -exec rm -rf {} +
 
 # Set-up, in steps that run again only if their inputs have changed.

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sledsim.cli import describe, examples, machine, simulate, studies, sweep
+from sledsim.cli import describe, examples, explore, machine, simulate, studies, sweep
 from sledsim.cli.commands import NOT_LOADED, Application
 from sledsim.cli.output import PrintedWarnings
 from sledsim.cli.streams import write
@@ -62,6 +62,7 @@ def _sledsim(
 
 
 simulate.register(app)
+explore.register(app)
 machine.register(app)
 examples.register(app)
 app.add_typer(sweep.app, name="sweep", rich_help_panel="Study")

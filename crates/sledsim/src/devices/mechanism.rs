@@ -5,7 +5,7 @@ use std::ops::Range;
 use dyn_clone::DynClone;
 
 use super::disk::{CommandQueue, WriteCache};
-use super::{Estimate, MechanismState, Plan, Platter, Together};
+use super::{Estimate, MechanismState, MotionLog, Plan, Platter, Together};
 use crate::engine::details::Count;
 use crate::engine::Stop;
 use crate::power::{EnergyAccount, SpinDown};
@@ -181,6 +181,11 @@ pub trait Mechanism: DynClone + Send {
 
     /// Returns the mechanism's failed parts, if there are any.
     fn defects(&self) -> Option<&dyn Defects> {
+        None
+    }
+
+    /// Returns the log of the mechanism's motion, if it can record one.
+    fn motion_log(&mut self) -> Option<&mut MotionLog> {
         None
     }
 

@@ -9,6 +9,7 @@ mod checker;
 pub(crate) mod equal_cylinders;
 pub(crate) mod history;
 mod mechanism;
+mod motion_log;
 mod platter;
 pub(crate) mod power_manager;
 
@@ -19,6 +20,7 @@ pub use mechanism::{
     BatchAccess, Condition, Coordinates, Defects, Dimensions, HostTransfer, Location, Mechanism, Powered, Rotating,
     VolatileCache, WriteCaching,
 };
+pub use motion_log::{Arc, AxisMotion, MotionLog, Movement, RecordedArc};
 pub use platter::Platter;
 
 pub use crate::service::{EnergyLedger, Phases, RequestEnergy, Service, State, STATES};

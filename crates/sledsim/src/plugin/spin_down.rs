@@ -4,8 +4,8 @@ use super::contract::CustomSpinDown;
 use super::{describe_request, BuiltIn, Choice, Role};
 use crate::devices::disk::{CommandQueue, WriteCache};
 use crate::devices::{
-    BatchAccess, Coordinates, Defects, Dimensions, EnergyLedger, HostTransfer, Location, Mechanism, Powered, Rotating,
-    Service, Together, VolatileCache, WriteCaching,
+    BatchAccess, Coordinates, Defects, Dimensions, EnergyLedger, HostTransfer, Location, Mechanism, MotionLog, Powered,
+    Rotating, Service, Together, VolatileCache, WriteCaching,
 };
 use crate::engine::Stop;
 use crate::fault::Faults;
@@ -174,6 +174,10 @@ impl Mechanism for SpinDownAdaptor {
 
     fn write_caching_mut(&mut self) -> Option<&mut dyn WriteCaching> {
         self.mechanism.write_caching().is_some().then_some(self as &mut dyn WriteCaching)
+    }
+
+    fn motion_log(&mut self) -> Option<&mut MotionLog> {
+        self.mechanism.motion_log()
     }
 
     fn defects(&self) -> Option<&dyn Defects> {

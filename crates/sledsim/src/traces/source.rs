@@ -1,7 +1,7 @@
 //! The content of a trace: a buffered, decompressed stream that counts its bytes and lines.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
@@ -15,6 +15,7 @@ const WINDOW_BYTES: usize = 256 * 1024;
 /// The longest line that is accepted. Longer ones are binary data or damage.
 pub(super) const LONGEST_LINE_BYTES: usize = 64 * 1024;
 /// Memory that the xz decoder may use: four times what `xz -9` needs (65 MiB).
+#[cfg(feature = "compressed-traces")]
 const XZ_MEMORY_BYTES: u64 = 256 << 20;
 
 /// Decompressed bytes per compressed byte, after the first [`FREE_BYTES`], at which reading stops. gzip reaches 1,032.
@@ -70,16 +71,32 @@ impl Compression {
         let content: Box<dyn Read + Send> = match self {
             Self::None => Box::new(buffered),
             Self::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(buffered)),
+            Self::Zstd | Self::Bzip2 | Self::Xz => self.decode_by_library(buffered)?,
+        };
+        Ok(Box::new(Expanded { content, bytes: 0, compressed }))
+    }
+
+    /// The decompressed content of a stream that needs a library of the feature `compressed-traces`.
+    #[cfg(feature = "compressed-traces")]
+    fn decode_by_library(self, buffered: impl BufRead + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+        Ok(match self {
             Self::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(buffered)?),
             Self::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(buffered)),
-            Self::Xz => {
+            _ => {
                 let stream =
                     liblzma::stream::Stream::new_stream_decoder(XZ_MEMORY_BYTES, liblzma::stream::CONCATENATED)
                         .map_err(io::Error::other)?;
                 Box::new(liblzma::bufread::XzDecoder::new_stream(buffered, stream))
             }
-        };
-        Ok(Box::new(Expanded { content, bytes: 0, compressed }))
+        })
+    }
+
+    #[cfg(not(feature = "compressed-traces"))]
+    fn decode_by_library(self, _buffered: impl BufRead + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+        Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "this build of Sledsim reads only gzip: decompress the trace first",
+        ))
     }
 }
 

@@ -15,12 +15,12 @@ use super::{Arm, CommandQueue, DiskParameters, FastWrite, Mechanics, Place, Read
 use crate::convert::trunc_to_u64;
 use crate::devices::power_manager::PowerManager;
 use crate::devices::{
-    Coordinates, Dimensions, EnergyLedger, Location, Mechanism, Platter, Powered, Rotating, Service, VolatileCache,
-    WriteCaching,
+    Arc, Coordinates, Dimensions, EnergyLedger, Location, Mechanism, MotionLog, Movement, Platter, Powered, Rotating,
+    Service, VolatileCache, WriteCaching,
 };
 use crate::fault::{Fault, Range};
 use crate::request::{Flags, Op, Request};
-use crate::time::Time;
+use crate::time::{ns_to_s, Time};
 
 /// Distance between neighbouring cylinders in the coordinates of a drive, m. Policies only compare distances, so the order of
 /// magnitude of a track pitch is enough.
@@ -127,6 +127,7 @@ pub struct DiskDevice {
     pub(super) moved_in_background: bool,
     pub(super) previous: PreviousRequest,
     pub(super) work_log: WorkLog,
+    motion: MotionLog,
     /// Arrivals of the blocks of the request being served; kept to reuse its memory.
     pub(super) chunks: Vec<Chunk>,
     block_bytes: u32,
@@ -186,6 +187,7 @@ impl DiskDevice {
             moved_in_background: false,
             previous: PreviousRequest { op: Op::Read, end: u64::MAX },
             work_log: WorkLog::new(p.power.is_some()),
+            motion: MotionLog::default(),
             chunks: Vec::new(),
             block_bytes: p.block_bytes,
             physical_sector_blocks: u64::from(p.physical_sector_blocks),
@@ -226,8 +228,35 @@ impl DiskDevice {
     #[inline]
     pub(super) fn record_pass(&mut self, pass: &Pass, op: Op, until: Time) {
         self.work_log.pass(pass, op, until);
+        if self.motion.is_recording() {
+            self.record_motion(pass, until);
+        }
         self.arms[pass.arm as usize] = pass.to;
         (self.arm, self.free) = (pass.arm, until);
+    }
+}
+
+impl DiskDevice {
+    /// Records the motion of an arm. The model has the time of a seek but not its path, which here has constant acceleration up to
+    /// the middle and constant deceleration from there.
+    #[cold]
+    fn record_motion(&mut self, pass: &Pass, until: Time) {
+        let axis = pass.arm as usize;
+        let [from_m, to_m] = [self.arms[axis], pass.to].map(|arm| f64::from(arm.cylinder) * CYLINDER_M);
+        let (begin, on_track, start) = (pass.begin, pass.on_track, pass.start.min(until));
+        let half_s = 0.5 * ns_to_s(on_track - begin);
+        if half_s > 0.0 {
+            let accel_m_s2 = (to_m - from_m) / (half_s * half_s);
+            let first = Arc { time_s: half_s, position_m: from_m, speed_m_s: 0.0, accel_m_s2, kappa: 0.0 };
+            let middle = first.end();
+            let (position_m, speed_m_s) = (middle.position_m, middle.speed_m_s);
+            let second = Arc { time_s: half_s, position_m, speed_m_s, accel_m_s2: -accel_m_s2, kappa: 0.0 };
+            self.motion.add(axis, begin, Movement::Seek, [first, second]);
+        }
+        let wait_s = ns_to_s(start.saturating_since(on_track));
+        self.motion.add(axis, on_track, Movement::Hold, [Arc::rest(to_m, wait_s)]);
+        let access_s = ns_to_s(until.saturating_since(start.max(on_track)));
+        self.motion.add(axis, start.max(on_track), Movement::Access, [Arc::rest(to_m, access_s)]);
     }
 }
 
@@ -368,6 +397,10 @@ impl Mechanism for DiskDevice {
 
     fn powered_mut(&mut self) -> Option<&mut dyn Powered> {
         self.powered_state.is_some().then_some(self as &mut dyn Powered)
+    }
+
+    fn motion_log(&mut self) -> Option<&mut MotionLog> {
+        Some(&mut self.motion)
     }
 
     fn volatile_cache(&self) -> Option<&dyn VolatileCache> {

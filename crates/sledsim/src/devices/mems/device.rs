@@ -12,7 +12,7 @@ use crate::devices::mems::tips::Tips;
 use crate::devices::mems::{batch, idle_modes, plans, points};
 use crate::devices::{
     serve_in_turn, BatchAccess, Condition, Coordinates, Defects, Dimensions, Estimate, Location, Mechanism,
-    MechanismState, Plan, Powered, Together,
+    MechanismState, MotionLog, Plan, Powered, Together,
 };
 use crate::engine::details::Count;
 use crate::fault::Fault;
@@ -58,6 +58,7 @@ pub struct MemsDevice {
     pub(super) trace: ServiceTrace,
     /// Includes all time before the latest service, and possibly more.
     pub(super) account: EnergyAccount,
+    pub(super) motion: MotionLog,
 }
 
 /// Returns the greatest access speed from which the actuator and the springs stop the sled within `gap_um` beyond its travel, in
@@ -218,6 +219,7 @@ impl MemsDevice {
             last: LastService::default(),
             trace: ServiceTrace::new(pass_time),
             account: EnergyAccount::new(Activity::idle(STOPPED), power.levels(p, pass_time)),
+            motion: MotionLog::default(),
             tips: Tips::new(p, &geometry, sled)?,
             positioning,
             geometry,
@@ -464,6 +466,11 @@ impl Mechanism for MemsDevice {
 
     fn powered_mut(&mut self) -> Option<&mut dyn Powered> {
         Some(self)
+    }
+
+    fn motion_log(&mut self) -> Option<&mut MotionLog> {
+        // Approaches to points move along both axes in ways of their own.
+        (!self.geometry.has_points()).then_some(&mut self.motion)
     }
 
     fn defects(&self) -> Option<&dyn Defects> {

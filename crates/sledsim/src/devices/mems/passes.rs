@@ -5,10 +5,11 @@ use crate::devices::mems::energy::{ServiceWork, TracedPass};
 use crate::devices::mems::geometry::TrackRun;
 use crate::devices::mems::positioning::Approach;
 use crate::devices::mems::subsector::{BlockCounts, Extent, RowPasses};
+use crate::devices::{Arc, Movement};
 use crate::power::Activity;
 use crate::request::{Op, Request};
 use crate::service::{Phases, RequestEnergy, Service};
-use crate::time::Time;
+use crate::time::{ns_to_s, Time};
 
 /// A service under construction.
 pub(super) struct ServiceBuilder {
@@ -31,6 +32,13 @@ pub(super) struct PassLoad {
     pub tips: u32,
     /// Blocks accessed; one may be both read and written.
     pub blocks: BlockCounts,
+}
+
+/// End of a pass, its length, and the wait before it.
+struct PassInstants {
+    end: Time,
+    pass_ns: u64,
+    wait_ns: u64,
 }
 
 impl MemsDevice {
@@ -115,7 +123,36 @@ impl MemsDevice {
         if reads > 0 {
             run.bus_done = run.bus_done.max(run.at) + u64::from(reads) * self.bus_ns_per_block;
         }
+        if self.motion.is_recording() {
+            let end = run.at;
+            let pass_ns = units * self.pass_time.ns();
+            self.record_motion(approach, rows, PassInstants { end, pass_ns, wait_ns });
+        }
         self.sled = approach.done;
+    }
+
+    /// Records the motion of a pass with the positioning before it. An axis that is positioned sooner than the other one holds its
+    /// position first (Y), or afterwards (X): so Y passes the first bit at access speed.
+    #[cold]
+    fn record_motion(&mut self, approach: &Approach, rows: u32, instants: PassInstants) {
+        let PassInstants { end, pass_ns, wait_ns } = instants;
+        let positioning = self.positioning();
+        let path = positioning.path(&self.sled, approach, rows);
+        let pass = Time::from_ns(end.ns() - pass_ns);
+        let positioned = Time::from_ns(pass.ns() - wait_ns);
+        let begin = Time::from_ns(positioned.ns() - approach.seek_ns);
+        let seek_y = Time::from_ns(positioned.ns() - (approach.y.ns - path.delay_ns));
+        let s = |from: Time, to: Time| ns_to_s(to - from);
+        let access =
+            Arc { time_s: ns_to_s(pass_ns), position_m: path.first_y_m, speed_m_s: path.speed_m_s, ..Arc::default() };
+        self.motion.add(0, begin, Movement::Seek, path.x);
+        let x_moved = begin + approach.x_ns.saturating_sub(path.settle_ns);
+        self.motion.add(0, x_moved, Movement::Hold, [Arc::rest(path.x_m, s(x_moved, pass))]);
+        self.motion.add(0, pass, Movement::Access, [Arc::rest(path.x_m, ns_to_s(pass_ns))]);
+        self.motion.add(1, begin, Movement::Hold, [Arc::rest(path.from_y_m, s(begin, seek_y))]);
+        self.motion.add(1, seek_y, Movement::Seek, path.y);
+        self.motion.add(1, positioned, Movement::Hold, [Arc::rest(path.first_y_m, ns_to_s(wait_ns))]);
+        self.motion.add(1, pass, Movement::Access, [access]);
     }
 
     /// Adds a pass over a row with the tips of all its blocks, and further passes until all blocks are read. Returns the number of passes.

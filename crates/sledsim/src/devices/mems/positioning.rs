@@ -9,10 +9,11 @@ use std::ops::Range;
 use crate::convert::trunc_to_u32;
 use crate::devices::mems::geometry::Geometry;
 use crate::devices::mems::motion::{
-    exact_turnaround_s, moves_exactly, settle_s, x_move_bound_s, x_move_s, y_seek, Axis, RestToRest, SeekModel, YSeek,
+    exact_turnaround_s, moves_exactly, settle_s, x_move_bound_s, x_move_s, x_path, y_path, y_seek, Axis, RestToRest,
+    SeekModel, YSeek,
 };
 use crate::devices::mems::parameters::{MemsParameters, RowDirection};
-use crate::devices::MechanismState;
+use crate::devices::{Arc, MechanismState};
 use crate::time::s_to_ns;
 use crate::units::{M_PER_NM, M_PER_UM};
 
@@ -146,6 +147,25 @@ impl Approach {
         let row = positioning.row_passed(&self.done.y);
         positioning.approach_row(sled, self.done.cylinder, row, positioning.has_passed_downward(&self.done.y))
     }
+}
+
+/// The path of an approach.
+pub(super) struct ApproachPath {
+    /// Along X, without settling.
+    pub(super) x: Vec<Arc>,
+    /// Along Y.
+    pub(super) y: Vec<Arc>,
+    /// Position along Y at its start.
+    pub(super) from_y_m: f64,
+    /// Position along Y at the start of the pass.
+    pub(super) first_y_m: f64,
+    /// Signed speed along Y at the start of the pass.
+    pub(super) speed_m_s: f64,
+    /// Position along X in the pass.
+    pub(super) x_m: f64,
+    pub(super) settle_ns: u64,
+    /// Rest of a reversal before the path along Y.
+    pub(super) delay_ns: u64,
 }
 
 /// A tabulated seek time.
@@ -449,6 +469,35 @@ impl Positioning {
             }
             clock -= crossing_s + reversal_s[usize::from(upward)];
             upward = !upward;
+        }
+    }
+
+    /// Returns the path of an approach to a pass over `rows` rows.
+    pub(super) fn path(&self, sled: &SledState, approach: &Approach, rows: u32) -> ApproachPath {
+        let YState::Boundary(RowBoundary(end)) = approach.done.y else {
+            unreachable!("a pass over rows ends at the boundary of a row")
+        };
+        let first = RowBoundary(if end < self.boundaries / 2 { end - rows } else { end + rows });
+        let (from, to) = (self.y_state(&sled.y), self.boundary_state(first));
+        let [x0, x1] = [sled.cylinder, approach.done.cylinder].map(|cylinder| self.geometry.x_m(cylinder));
+        let delay_ns = if let YState::Free { delay_ns, .. } = sled.y { delay_ns } else { 0 };
+        ApproachPath {
+            x: x_path(self.model, &self.x_axis, x0, x1),
+            y: y_path(
+                self.model,
+                &self.y_axis,
+                self.speed_m_s,
+                from.position_m,
+                from.speed_m_s,
+                to.position_m,
+                to.speed_m_s,
+            ),
+            from_y_m: from.position_m,
+            first_y_m: to.position_m,
+            speed_m_s: to.speed_m_s,
+            x_m: x1,
+            settle_ns: if approach.settles { self.settle_ns } else { 0 },
+            delay_ns,
         }
     }
 

@@ -32,11 +32,13 @@ mod arc_tangent;
 mod constant_force;
 mod decomposed;
 mod first_order;
+mod path;
 mod piecewise;
 mod time_optimal;
 
 pub use constant_force::{exact_turnaround_s, run_out_m};
 pub use decomposed::turnaround_s;
+pub use path::{x_path, y_path};
 pub use time_optimal::{time_optimal_profile, Profile};
 
 use core::fmt;

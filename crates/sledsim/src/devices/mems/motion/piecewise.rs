@@ -10,6 +10,7 @@
 //! service times, agree with DiskSim's only with this integration (docs/reference/validation.md).
 
 use super::Axis;
+use crate::devices::Arc;
 
 /// Number of pieces on either side of the switch.
 const PIECES: usize = 8;
@@ -21,20 +22,69 @@ pub(super) fn move_s(axis: &Axis, speed_m_s: f64, x0_m: f64, x1_m: f64) -> f64 {
     if x0_m == x1_m {
         return 0.0;
     }
+    best_trial(axis, speed_m_s, x0_m, x1_m).time_s
+}
+
+/// The trial of a move that counts.
+struct BestTrial {
+    time_s: f64,
+    switch_m: f64,
+}
+
+/// Returns the trial with the smallest difference of the speeds at the switch.
+fn best_trial(axis: &Axis, speed_m_s: f64, x0_m: f64, x1_m: f64) -> BestTrial {
     let distance_m = x1_m - x0_m;
     let mut switch_m = x0_m + 0.5 * distance_m;
-    let (mut best_s, mut least_mismatch) = (0.0, f64::INFINITY);
+    let mut best = BestTrial { time_s: 0.0, switch_m };
+    let mut least_mismatch = f64::INFINITY;
     for trial in 1..=TRIALS {
         let Trial { time_s, first_m_s, second_m_s } = trial_move(axis, speed_m_s, [x0_m, switch_m, x1_m]);
         let mismatch = (first_m_s / second_m_s - 1.0).abs();
         if mismatch < least_mismatch {
-            (best_s, least_mismatch) = (time_s, mismatch);
+            (best, least_mismatch) = (BestTrial { time_s, switch_m }, mismatch);
         }
         // Steps shrink from just under 5 % of the distance to 4 %.
         let step_m = (0.05 - 0.01 / f64::from(TRIALS + 1 - trial)) * distance_m;
         switch_m += if first_m_s > second_m_s { -step_m } else { step_m };
     }
-    best_s
+    best
+}
+
+/// Returns the path of [`move_s`] over two different positions, piece by piece.
+pub(super) fn path(axis: &Axis, speed_m_s: f64, x0_m: f64, x1_m: f64) -> Vec<Arc> {
+    let direction = (x1_m - x0_m).signum();
+    let Pieces { places_m, accels_m_s2 } = pieces(axis, [x0_m, best_trial(axis, speed_m_s, x0_m, x1_m).switch_m, x1_m]);
+    let mut path = vec![Arc::default(); 2 * PIECES];
+    let faster = |speed_m_s: f64, piece: usize, accel_m_s2: f64| {
+        let length_m = (places_m[piece + 1] - places_m[piece]).abs();
+        (speed_m_s * speed_m_s + 2.0 * accel_m_s2 * length_m).sqrt()
+    };
+    let mut first_m_s = speed_m_s;
+    for i in 0..PIECES {
+        let (from_m_s, accel_m_s2) = (first_m_s, accels_m_s2[i]);
+        first_m_s = faster(from_m_s, i, accel_m_s2);
+        path[i] = Arc {
+            time_s: (first_m_s - from_m_s) / accel_m_s2,
+            position_m: places_m[i],
+            speed_m_s: direction * from_m_s,
+            accel_m_s2: direction * accel_m_s2,
+            kappa: 0.0,
+        };
+    }
+    // The second part is computed backwards, from its end.
+    let mut second_m_s = speed_m_s;
+    for i in (PIECES..2 * PIECES).rev() {
+        let (to_m_s, accel_m_s2) = (second_m_s, accels_m_s2[i - 1]);
+        second_m_s = faster(to_m_s, i, accel_m_s2);
+        path[i] = Arc {
+            time_s: (second_m_s - to_m_s) / accel_m_s2,
+            position_m: places_m[i],
+            speed_m_s: direction * second_m_s,
+            accel_m_s2: -direction * accel_m_s2,
+            kappa: 0.0,
+        };
+    }
+    path
 }
 
 /// Returns a lower bound in seconds on [`move_s`] from rest to rest that grows with the distance.
@@ -56,8 +106,15 @@ struct Trial {
     second_m_s: f64,
 }
 
-/// Returns the trial of a move over start, switch and end.
-fn trial_move(axis: &Axis, speed_m_s: f64, [start_m, switch_m, end_m]: [f64; 3]) -> Trial {
+/// The pieces of a move: their ends, and the acceleration on each.
+struct Pieces {
+    places_m: [f64; 2 * PIECES + 1],
+    accels_m_s2: [f64; 2 * PIECES],
+}
+
+/// Returns the pieces of a move over start, switch and end.
+#[inline]
+fn pieces(axis: &Axis, [start_m, switch_m, end_m]: [f64; 3]) -> Pieces {
     let pieces_m = [(switch_m - start_m) / PIECES as f64, (end_m - switch_m) / PIECES as f64];
     let mut places_m = [start_m; 2 * PIECES + 1];
     for i in 1..places_m.len() {
@@ -68,6 +125,12 @@ fn trial_move(axis: &Axis, speed_m_s: f64, [start_m, switch_m, end_m]: [f64; 3])
         let pushes_up = (end_m > start_m) == (i < PIECES);
         *accel_m_s2 = piece_accel_m_s2(axis, places_m[i], places_m[i + 1], pushes_up);
     }
+    Pieces { places_m, accels_m_s2 }
+}
+
+/// Returns the trial of a move over start, switch and end.
+fn trial_move(axis: &Axis, speed_m_s: f64, places_m: [f64; 3]) -> Trial {
+    let Pieces { places_m, accels_m_s2 } = pieces(axis, places_m);
     let mut time_s = 0.0;
     let mut gain = |speed_m_s: f64, piece: usize, accel_m_s2: f64| {
         let length_m = (places_m[piece + 1] - places_m[piece]).abs();

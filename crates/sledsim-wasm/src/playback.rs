@@ -1,0 +1,557 @@
+//! A finished run of one drive, to be drawn: the state of its device and queue at any instant.
+//!
+//! A run with a log gives the requests and their services. A second device serves the logged requests again at the same instants and
+//! records its motion, so positions are those of the device itself. Copies of it after every [`STEP`] services give its state, and so
+//! the positioning times of pending requests, at any instant.
+
+use serde_json::{json, Value};
+use sledsim::devices::disk::Mechanics;
+use sledsim::devices::mems::{Geometry, MemsParameters};
+use sledsim::devices::{AxisMotion, Coordinates, Mechanism, Movement, RecordedArc};
+use sledsim::power::SpinDownSpec;
+use sledsim::request::{Op, Request};
+use sledsim::scenario::{self, DeviceSpec, DriveSpec, Keep, Resolved, Scenario};
+use sledsim::service::Service;
+use sledsim::time::Time;
+
+use crate::series::{Series, SERIES};
+
+/// Services between two copies of the device.
+const STEP: usize = 128;
+
+/// Names of the numbers of [`Playback::state`].
+pub const STATE: [&str; 13] = [
+    "x_m",
+    "y_m",
+    "speed_x_m_s",
+    "speed_y_m_s",
+    "force_x",
+    "force_y",
+    "movement_x",
+    "movement_y",
+    "turn",
+    "request",
+    "phase",
+    "pending",
+    "completed",
+];
+
+/// Names of the numbers of each request in [`Playback::pending`].
+pub const PENDING: [&str; 9] =
+    ["request", "x_m", "y_m", "turn", "is_write", "waited_ms", "positioning_ms", "lbn", "starts_ms"];
+
+/// Activities of a device, by number in [`STATE`].
+const ACTIVITIES: [&str; 6] = ["stopped", "idle", "starting up", "waiting", "seeking", "transferring"];
+const STOPPED: usize = 0;
+const IDLE: usize = 1;
+const STARTING: usize = 2;
+const WAITING: usize = 3;
+const SEEKING: usize = 4;
+const TRANSFERRING: usize = 5;
+
+/// A request of the log, in the order of dispatch.
+#[derive(Clone, Copy)]
+pub struct Served {
+    /// The request.
+    pub request: Request,
+    /// Its service.
+    pub service: Service,
+}
+
+/// The part of a device that its drawing needs.
+enum Drawn {
+    Mems(Box<MemsParameters>, Box<Geometry>),
+    Disk(Box<Mechanics>),
+    Other,
+}
+
+/// A copy of the device after its first services.
+struct Copy {
+    served: usize,
+    device: Box<dyn Mechanism>,
+}
+
+/// A finished run of one drive.
+pub struct Playback {
+    report: Value,
+    served: Vec<Served>,
+    /// Arrivals and ends of the requests, each in the order of time.
+    arrivals: Vec<Time>,
+    ends: Vec<Time>,
+    drawn: Drawn,
+    copies: Vec<Copy>,
+    /// The latest copy that was made for an instant.
+    current: Copy,
+    axes: [Vec<RecordedArc>; 2],
+    series: Series,
+    end_ns: u64,
+}
+
+impl Playback {
+    /// Runs a scenario and opens a playback of its first `most_requests` requests.
+    ///
+    /// # Errors
+    /// A message: the run fails, or the system is none that can be drawn.
+    pub fn new(resolved: &Resolved, most_requests: u64) -> Result<Self, String> {
+        let scenario = resolved.scenario();
+        let drive = scenario.system.drive().filter(|drive| serves_one_by_one(drive)).ok_or(
+            "only a drive of one mechanism that serves its requests one by one can be drawn: remove arrays, caches, batches, \
+             merging and subsector accesses, or use sledsim run",
+        )?;
+        let report = resolved.run(&Keep::default(), &mut |_| true).map_err(|error| error.to_string())?.report;
+        let served = log_of(scenario, most_requests)?;
+        let mut device = device_of(drive)?;
+        device
+            .motion_log()
+            .ok_or("this device does not record its motion: take one with transfer = \"rows\"")?
+            .record();
+        let mut axes = [Vec::new(), Vec::new()];
+        let mut copies = Vec::new();
+        let end_ns = served.iter().map(|served| served.service.end.ns()).max().unwrap_or(0);
+        let mut series = Series::new(&served, end_ns);
+        let mut copy_at = 0;
+        for (index, Served { request, service }) in served.iter().enumerate() {
+            series.add_energy(service.start, device.as_ref());
+            if index == copy_at {
+                copies.push(Copy { served: index, device: device.clone() });
+                copy_at += STEP;
+            }
+            if device.serve(service.start, request) != *service {
+                return Err(format!("request {index} does not have the service of the log when it is served again"));
+            }
+            for (axis, arcs) in axes.iter_mut().zip(device.motion_log().map(|log| log.take()).unwrap_or_default()) {
+                axis.extend(arcs);
+            }
+        }
+        series.add_energy(Time::from_ns(end_ns.saturating_add(1)), device.as_ref());
+        let drawn = match &drive.device {
+            DeviceSpec::Mems(p) => {
+                Drawn::Mems(p.clone(), Box::new(Geometry::new(p).map_err(|fault| fault.to_string())?))
+            }
+            DeviceSpec::Disk(p) => Drawn::Disk(Box::new(Mechanics::new(p).map_err(|fault| fault.to_string())?)),
+            _ => Drawn::Other,
+        };
+        let current = Copy { served: served.len(), device };
+        let report = serde_json::to_value(report).map_err(|error| error.to_string())?;
+        let sorted = |time: fn(&Served) -> Time| {
+            let mut times: Vec<Time> = served.iter().map(time).collect();
+            times.sort_unstable();
+            times
+        };
+        let arrivals = sorted(|served| served.request.arrival);
+        let ends = sorted(|served| served.service.end);
+        Ok(Self { report, served, arrivals, ends, drawn, copies, current, axes, series, end_ns })
+    }
+
+    /// Returns the facts that do not change over time.
+    #[must_use]
+    pub fn description(&self) -> Value {
+        let requests: Vec<Value> = self
+            .served
+            .iter()
+            .map(|Served { request, service }| {
+                json!([
+                    ms(request.arrival),
+                    ms(service.start),
+                    ms(service.end),
+                    request.lbn,
+                    request.blocks,
+                    u8::from(request.op == Op::Write)
+                ])
+            })
+            .collect();
+        json!({
+            "report": self.report,
+            "end_ms": self.end_ns as f64 * 1e-6,
+            "state": STATE,
+            "pending": PENDING,
+            "activities": ACTIVITIES,
+            "movements": ["hold", "seek", "access"],
+            "device": self.shape(),
+            "requests": requests,
+            "series": {"names": SERIES, "rows": self.series.rows()},
+        })
+    }
+
+    /// Returns the sizes that the drawing of the device needs.
+    fn shape(&self) -> Value {
+        match &self.drawn {
+            Drawn::Mems(p, geometry) => {
+                let rows: Vec<[f64; 2]> = (0..geometry.rows.min(4096))
+                    .map(|row| [geometry.y_m(geometry.upward_bit(row)), geometry.y_m(geometry.downward_bit(row + 1))])
+                    .collect();
+                json!({
+                    "mechanism": "mems",
+                    "x_range_m": p.x_range_um * 1e-6,
+                    "y_range_m": p.y_range_um * 1e-6,
+                    "tips": p.tips,
+                    "active_tips": p.active_tips,
+                    "acceleration_x_m_s2": p.acceleration_x_m_s2,
+                    "acceleration_y_m_s2": p.acceleration_y_m_s2,
+                    "spring_factor": p.spring_factor,
+                    "cylinders": geometry.cylinders,
+                    "rows": rows,
+                })
+            }
+            Drawn::Disk(mechanics) => {
+                let layout = mechanics.layout();
+                let mut zones = Vec::new();
+                let mut zone = 0;
+                while zones.len() < 64 {
+                    let first = layout.first_cylinder(zone);
+                    zones.push(json!({"first_cylinder": first, "sectors": layout.sectors_per_track(zone)}));
+                    match (first + 1..layout.cylinders())
+                        .find_map(|cylinder| layout.zone_of(cylinder).filter(|next| *next > zone))
+                    {
+                        Some(next) => zone = next,
+                        None => break,
+                    }
+                }
+                json!({
+                    "mechanism": "disk",
+                    "cylinders": layout.cylinders(),
+                    "surfaces": layout.surfaces(),
+                    "actuators": mechanics.actuators(),
+                    "revolution_ms": mechanics.spindle().period_ns() as f64 * 1e-6,
+                    "zones": zones,
+                })
+            }
+            Drawn::Other => json!({"mechanism": "other"}),
+        }
+    }
+
+    /// Returns the state at an instant, as named by [`STATE`]: forces are fractions of the actuator's maximum, `turn` is the part of
+    /// a revolution, `request` is the index of the request in service or -1.
+    pub fn state(&mut self, at_ns: f64) -> [f64; STATE.len()] {
+        let at_ns = at_ns.clamp(0.0, self.end_ns as f64);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the length of the run")]
+        let at = Time::from_ns(at_ns as u64);
+        let begun = self.served.partition_point(|served| served.service.start <= at);
+        let in_service = begun.checked_sub(1).filter(|&index| at < self.served[index].service.end);
+        let [x, y] = self.motion(at, at_ns, begun);
+        let force = self.force([&x, &y]);
+        let movement = |motion: &Motion| motion.movement.map_or(-1.0, |movement| f64::from(movement as u8));
+        let [arrived, completed] = [&self.arrivals, &self.ends].map(|times| times.partition_point(|time| *time <= at));
+        let activity = match in_service {
+            Some(index) => self.activity_in(index, at, [&x, &y]),
+            None => self.idle_activity(at, begun),
+        };
+        [
+            x.axis.position_m,
+            y.axis.position_m,
+            x.axis.speed_m_s,
+            y.axis.speed_m_s,
+            force[0],
+            force[1],
+            movement(&x),
+            movement(&y),
+            self.turn(at),
+            in_service.map_or(-1.0, |index| index as f64),
+            activity as f64,
+            arrived.saturating_sub(begun) as f64,
+            completed as f64,
+        ]
+    }
+
+    /// Appends the requests at an instant that can be dispatched when the device is free next, as named by [`PENDING`]: each with its
+    /// positioning time if it were dispatched then.
+    pub fn pending(&mut self, at_ns: f64, numbers: &mut Vec<f64>) {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the length of the run")]
+        let at = Time::from_ns(at_ns.clamp(0.0, self.end_ns as f64) as u64);
+        let begun = self.served.partition_point(|served| served.service.start <= at);
+        let free = begun.checked_sub(1).map_or(at, |last| at.max(self.served[last].service.free));
+        let overhead_ns = self.current.device.dimensions().command_overhead_ns;
+        // The others are still in command processing then.
+        let is_ready = |request: &Request| request.arrival <= at && request.arrival + overhead_ns <= free;
+        let waiting: Vec<usize> =
+            (begun..self.served.len()).filter(|&index| is_ready(&self.served[index].request)).collect();
+        if waiting.is_empty() {
+            return;
+        }
+        self.move_to(begun);
+        let device = &self.current.device;
+        for index in waiting {
+            let Served { request, service } = &self.served[index];
+            let location = device.locate(request);
+            let Coordinates { x_m, y_m } = device.coordinates_m(location);
+            let turn = device.rotating().map_or(0.0, |rotating| part_of_turn(rotating.angle(location)));
+            numbers.extend([
+                index as f64,
+                x_m,
+                y_m,
+                turn,
+                f64::from(u8::from(request.op == Op::Write)),
+                (at - request.arrival) as f64 * 1e-6,
+                device.positioning_ns(free, location) as f64 * 1e-6,
+                request.lbn as f64,
+                ms(service.start),
+            ]);
+        }
+    }
+
+    /// Returns the motion along both axes at an instant.
+    fn motion(&mut self, at: Time, at_ns: f64, begun: usize) -> [Motion; 2] {
+        let recorded = [0, 1].map(|axis| recorded_motion(&self.axes[axis], at_ns));
+        if let [Some(x), Some(y)] = recorded {
+            return [x, y];
+        }
+        if matches!(self.drawn, Drawn::Disk(_)) {
+            // Between recorded passes the arms stay at their tracks.
+            let [x, y] = recorded;
+            let rest = |axis: usize| Motion::rest(last_position_m(&self.axes[axis], at_ns));
+            return [x.unwrap_or_else(|| rest(0)), y.unwrap_or_else(|| rest(1))];
+        }
+        // Motion is recorded from the end of a start-up on.
+        let starts_up = begun.checked_sub(1).filter(|&last| at < self.served[last].service.free);
+        let (served, at) = starts_up.map_or((begun, at), |index| (index, self.served[index].service.start));
+        self.move_to(served);
+        let Coordinates { x_m, y_m } = self.current.device.position_m(at);
+        [Motion::rest(x_m), Motion::rest(y_m)]
+    }
+
+    /// Makes `current` the device after the first `served` services.
+    fn move_to(&mut self, served: usize) {
+        if self.current.served > served || self.current.served + STEP < served {
+            let copy = &self.copies[(served / STEP).min(self.copies.len() - 1)];
+            self.current = Copy { served: copy.served, device: copy.device.clone() };
+        }
+        for Served { request, service } in &self.served[self.current.served..served] {
+            self.current.device.serve(service.start, request);
+        }
+        self.current.served = served;
+    }
+
+    /// Returns the force of the actuator along each axis, as a fraction of its maximum: that of the motion and that against the springs.
+    fn force(&self, axes: [&Motion; 2]) -> [f64; 2] {
+        let Drawn::Mems(p, _) = &self.drawn else { return [0.0; 2] };
+        let bounds = [(p.acceleration_x_m_s2, p.x_range_um), (p.acceleration_y_m_s2, p.y_range_um)];
+        [0, 1].map(|axis| {
+            let (bound_m_s2, range_um) = bounds[axis];
+            let pull = p.spring_factor * axes[axis].axis.position_m / (0.5e-6 * range_um);
+            axes[axis].axis.accel_m_s2 / bound_m_s2 + pull
+        })
+    }
+
+    /// Returns the angle of the platter, as a part of a revolution.
+    fn turn(&self, at: Time) -> f64 {
+        match &self.drawn {
+            Drawn::Disk(mechanics) => part_of_turn(mechanics.spindle().angle(at.ns())),
+            _ => 0.0,
+        }
+    }
+
+    fn activity_in(&self, index: usize, at: Time, axes: [&Motion; 2]) -> usize {
+        let Served { service, .. } = &self.served[index];
+        if at < service.start + service.phases.startup_ns {
+            return STARTING;
+        }
+        let is = |movement: Movement| axes.iter().any(|motion| motion.movement == Some(movement));
+        let settles = axes[0].movement == Some(Movement::Hold) && matches!(self.drawn, Drawn::Mems(..));
+        if is(Movement::Access) {
+            TRANSFERRING
+        } else if is(Movement::Seek) || settles {
+            SEEKING
+        } else {
+            WAITING
+        }
+    }
+
+    fn idle_activity(&mut self, at: Time, begun: usize) -> usize {
+        self.move_to(begun);
+        let is_stopped = self.current.device.powered().is_some_and(|powered| powered.wake_ns(at) > 0);
+        if is_stopped {
+            STOPPED
+        } else {
+            IDLE
+        }
+    }
+}
+
+/// Motion along an axis, and its kind if it was recorded.
+struct Motion {
+    axis: AxisMotion,
+    movement: Option<Movement>,
+}
+
+impl Motion {
+    fn rest(position_m: f64) -> Self {
+        Self { axis: AxisMotion { position_m, ..AxisMotion::default() }, movement: None }
+    }
+}
+
+/// Returns the recorded motion at an instant, if there is one.
+fn recorded_motion(arcs: &[RecordedArc], at_ns: f64) -> Option<Motion> {
+    let begin_ns = |arc: &RecordedArc| arc.start.ns() as f64 + arc.offset_s * 1e9;
+    let recorded = &arcs[arcs.partition_point(|arc| begin_ns(arc) <= at_ns).checked_sub(1)?];
+    let time_s = (at_ns - begin_ns(recorded)) * 1e-9;
+    // A move ends at a whole nanosecond.
+    let is_over = time_s > recorded.arc.time_s + 1e-9;
+    (!is_over).then(|| Motion {
+        axis: recorded.arc.after(time_s.min(recorded.arc.time_s)),
+        movement: Some(recorded.movement),
+    })
+}
+
+/// Returns the position after the last recorded move before an instant.
+fn last_position_m(arcs: &[RecordedArc], at_ns: f64) -> f64 {
+    let before = arcs.partition_point(|arc| arc.start.ns() as f64 <= at_ns);
+    arcs[..before].last().map_or(0.0, |recorded| recorded.arc.end().position_m)
+}
+
+fn part_of_turn(angle: u64) -> f64 {
+    angle as f64 / 18_446_744_073_709_551_616.0
+}
+
+fn ms(time: Time) -> f64 {
+    time.ns() as f64 * 1e-6
+}
+
+/// Returns true if a drive has one mechanism that serves its requests one by one.
+fn serves_one_by_one(drive: &DriveSpec) -> bool {
+    drive.device.mechanisms() == 1 && drive.batch_max == 1 && drive.merge.is_none() && !drive.subsector
+}
+
+fn device_of(drive: &DriveSpec) -> Result<Box<dyn Mechanism>, String> {
+    let spin_down: Option<&SpinDownSpec> = drive.spin_down.as_ref().and_then(|choice| choice.built_in());
+    scenario::device_with(&drive.device, spin_down).map_err(|fault| fault.to_string())
+}
+
+/// Returns the first requests of a run, in the order of dispatch. A warm-up is logged, too.
+fn log_of(scenario: &Scenario, most_requests: u64) -> Result<Vec<Served>, String> {
+    let mut scenario = scenario.clone();
+    scenario.run.warmup_requests = 0;
+    scenario.run.warmup_s = 0.0;
+    scenario.run.requests = Some(scenario.run.requests.map_or(most_requests, |requests| requests.min(most_requests)));
+    let keep = Keep { log: true, ..Keep::default() };
+    let output =
+        scenario::run_keeping(&scenario, Vec::new(), &keep, &mut |_| true).map_err(|error| error.to_string())?;
+    let entries = output.recorder.log().map(|log| log.entries.clone()).unwrap_or_default();
+    if entries.is_empty() {
+        return Err("no request was served: raise run.requests or run.time_s".to_owned());
+    }
+    let mut served: Vec<Served> = entries.into_iter().map(|(request, service)| Served { request, service }).collect();
+    served.sort_by_key(|served| (served.service.start, served.request.id));
+    Ok(served)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::resolve;
+
+    /// Speeds of sleds and arms are below this.
+    const MOST_M_S: f64 = 200.0;
+
+    fn playback(device: &str, scheduler: &str) -> Playback {
+        let scenario = json!({
+            "workload": {
+                "arrival": {"kind": "poisson", "rate_per_s": if device.starts_with('g') { 900 } else { 90 }},
+                "size_bytes": {"kind": "exponential", "mean": 8192},
+                "read_fraction": 0.5,
+            },
+            "system": {"device": device, "scheduler": scheduler, "spin_down": null},
+            "run": {"requests": 400},
+        });
+        Playback::new(&resolve(scenario).expect("it is valid"), 400).expect("it can be drawn")
+    }
+
+    /// The instants of the test: evenly spaced, with a fraction of a nanosecond.
+    fn instants(playback: &Playback) -> impl Iterator<Item = f64> {
+        let end_ns = playback.end_ns as f64;
+        (0..1000).map(move |index| end_ns * (f64::from(index) + 0.37) / 1000.0)
+    }
+
+    #[test]
+    fn positions_at_1000_instants_continue_each_other_in_any_order() {
+        for (device, scheduler) in [("g2", "sptf"), ("g1", "fcfs"), ("atlas10k", "look")] {
+            let mut played = playback(device, scheduler);
+            let times: Vec<f64> = instants(&played).collect();
+            let forward: Vec<_> = times.iter().map(|&at| played.state(at)).collect();
+            // Scrubbing back gives the same states.
+            for (at, state) in times.iter().zip(&forward).rev() {
+                assert_eq!(played.state(*at), *state, "{device} at {at}");
+            }
+            for at in times {
+                let [here, soon] = [at, at + 1000.0].map(|at| played.state(at));
+                for axis in 0..2 {
+                    let moved_m = (soon[axis] - here[axis]).abs();
+                    assert!(moved_m <= MOST_M_S * 1e-6, "{device} moves {moved_m} m in 1 us at {at}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_sled_is_where_the_device_says_at_the_end_of_each_service() {
+        for device in ["g2", "g3", "g1"] {
+            let mut played = playback(device, "sptf");
+            for index in 0..played.served.len() {
+                let free = played.served[index].service.free;
+                played.move_to(index + 1);
+                let Coordinates { x_m, y_m } = played.current.device.position_m(free);
+                // The last recorded arc ends then.
+                let [x, y] = [0, 1].map(|axis| recorded_motion(&played.axes[axis], free.ns() as f64 - 0.5));
+                let [x, y] = [x, y].map(|motion| motion.expect("the pass is recorded").axis);
+                assert!((x.position_m - x_m).abs() < 1e-12, "{device} {index}: {x:?} {x_m}");
+                // At the access speed the sled moves 14 pm in half a nanosecond.
+                assert!((y.position_m - y_m).abs() < 1e-10, "{device} {index}: {y:?} {y_m}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_request_that_is_served_next_has_the_smallest_positioning_time_of_sptf() {
+        let mut played = playback("g2", "sptf");
+        let mut chosen = 0;
+        for index in 1..played.served.len() {
+            // Just before a dispatch to a busy device all candidates are known.
+            let start = played.served[index].service.start;
+            if played.served[index - 1].service.free != start {
+                continue;
+            }
+            let mut numbers = Vec::new();
+            played.pending(start.ns() as f64 - 1.0, &mut numbers);
+            let rows: Vec<&[f64]> = numbers.chunks(PENDING.len()).collect();
+            let Some(next) = rows.iter().find(|row| row[0] == index as f64) else { continue };
+            assert!(rows.iter().all(|row| row[6] >= next[6]), "request {index}");
+            chosen += usize::from(rows.len() > 1);
+        }
+        assert!(chosen > 50, "{chosen}");
+    }
+
+    #[test]
+    fn a_disk_has_the_sector_of_a_request_under_its_head_when_the_access_begins() {
+        let mut played = playback("atlas10k", "fcfs");
+        let mut checked = 0;
+        for recorded in played.axes[0].clone() {
+            let RecordedArc { start, movement, .. } = recorded;
+            let before = played.served.partition_point(|served| served.service.start <= start);
+            let Some(Served { request, service }) = before.checked_sub(1).map(|index| played.served[index]) else {
+                continue;
+            };
+            let is_first = movement == Movement::Access && start < service.end && request.blocks < 32;
+            if !is_first {
+                continue;
+            }
+            played.move_to(before - 1);
+            let location = played.current.device.locate(&request);
+            let angle = played.current.device.rotating().map(|rotating| part_of_turn(rotating.angle(location)));
+            let ahead = (played.turn(start) - angle.unwrap_or_default()).rem_euclid(1.0);
+            checked += usize::from(ahead < 1e-6 || ahead > 1.0 - 1e-6);
+        }
+        // Read-ahead begins elsewhere, and so do requests whose first blocks are in the buffer.
+        assert!(checked > 150, "{checked}");
+    }
+
+    #[test]
+    fn systems_that_cannot_be_drawn_are_named() {
+        let scenario = json!({
+            "workload": {"arrival": {"kind": "poisson", "rate_per_s": 100}},
+            "system": {"kind": "mirror", "members": [{"device": "g2"}, {"device": "g2"}]},
+            "run": {"requests": 10},
+        });
+        let fault =
+            resolve(scenario).and_then(|resolved| Playback::new(&resolved, 10).map(drop)).expect_err("two drives");
+        assert!(fault.contains("only a drive of one mechanism"), "{fault}");
+    }
+}

@@ -1,0 +1,149 @@
+// A run that is played: its facts, and its state at any instant from the simulator.
+import type { Core } from "./core";
+import type { Scenario } from "./scenario";
+
+/** Most requests that are drawn. */
+export const MOST_REQUESTS = 5000;
+
+export interface MemsShape {
+  mechanism: "mems";
+  x_range_m: number;
+  y_range_m: number;
+  tips: number;
+  active_tips: number;
+  acceleration_x_m_s2: number;
+  acceleration_y_m_s2: number;
+  spring_factor: number;
+  cylinders: number;
+  rows: [number, number][];
+}
+
+export interface DiskShape {
+  mechanism: "disk";
+  cylinders: number;
+  surfaces: number;
+  actuators: number;
+  revolution_ms: number;
+  zones: { first_cylinder: number; sectors: number }[];
+}
+
+export type Shape = MemsShape | DiskShape | { mechanism: "other" };
+
+/** The device at an instant. */
+export interface Instant {
+  atMs: number;
+  x: number;
+  y: number;
+  speedX: number;
+  speedY: number;
+  forceX: number;
+  forceY: number;
+  turn: number;
+  /** Index of the request in service, or -1. */
+  request: number;
+  activity: number;
+  pending: number;
+  completed: number;
+}
+
+/** A pending request. */
+export interface Pending {
+  request: number;
+  x: number;
+  y: number;
+  turn: number;
+  isWrite: boolean;
+  waitedMs: number;
+  positioningMs: number;
+  lbn: number;
+  startsMs: number;
+}
+
+/** A request of the log. */
+export interface Served {
+  arrivalMs: number;
+  startMs: number;
+  endMs: number;
+  lbn: number;
+  blocks: number;
+  isWrite: boolean;
+}
+
+export class Playback {
+  readonly report: any;
+  readonly endMs: number;
+  readonly shape: Shape;
+  readonly activities: string[];
+  readonly requests: Served[];
+  /** Rows of measures over time, by name. */
+  readonly series: { names: string[]; rows: (number | null)[][] };
+  private readonly number: number;
+
+  constructor(
+    private readonly core: Core,
+    readonly scenario: Scenario,
+  ) {
+    const opened = core.command({ command: "open", scenario, most_requests: MOST_REQUESTS });
+    this.number = opened.playback;
+    this.report = opened.report;
+    this.endMs = opened.end_ms;
+    this.shape = opened.device;
+    this.activities = opened.activities;
+    this.series = opened.series;
+    this.requests = opened.requests.map(([arrivalMs, startMs, endMs, lbn, blocks, isWrite]: number[]) => ({
+      arrivalMs,
+      startMs,
+      endMs,
+      lbn,
+      blocks,
+      isWrite: isWrite === 1,
+    }));
+  }
+
+  close(): void {
+    this.core.command({ command: "close", playback: this.number });
+  }
+
+  /** Returns the numbers of the simulator at an instant, in the order of `state` of its description. */
+  numbers(atMs: number): Float64Array {
+    return this.core.state(this.number, atMs);
+  }
+
+  at(atMs: number): Instant {
+    const [x, y, speedX, speedY, forceX, forceY, , , turn, request, activity, pending, completed] = this.numbers(atMs) as unknown as [
+      number, number, number, number, number, number, number, number, number, number, number, number, number,
+    ];
+    return { atMs, x, y, speedX, speedY, forceX, forceY, turn, request, activity, pending, completed };
+  }
+
+  pending(atMs: number): Pending[] {
+    const numbers = this.core.pending(this.number, atMs);
+    const found: Pending[] = [];
+    for (let at = 0; at < numbers.length; at += 9) {
+      const [request, x, y, turn, isWrite, waitedMs, positioningMs, lbn, startsMs] = numbers.subarray(at, at + 9) as unknown as [
+        number, number, number, number, number, number, number, number, number,
+      ];
+      found.push({ request, x, y, turn, isWrite: isWrite === 1, waitedMs, positioningMs, lbn, startsMs });
+    }
+    return found;
+  }
+
+  /** Returns the measures at an instant: the latest row before it. */
+  measures(atMs: number): Record<string, number | null> {
+    const { names, rows } = this.series;
+    const index = Math.min(Math.floor((atMs / this.endMs) * (rows.length - 1)), rows.length - 1);
+    return Object.fromEntries(names.map((name, column) => [name, rows[index]![column]!]));
+  }
+
+  /** Returns the points of a measure over time. */
+  points(name: string): [number, number][] {
+    const { names, rows } = this.series;
+    const [time, column] = [names.indexOf("time_ms"), names.indexOf(name)];
+    return rows.filter((row) => row[column] !== null).map((row) => [row[time]!, row[column]!]);
+  }
+}
+
+/** Returns the pending request that is dispatched next. */
+export function nextOf(pending: Pending[]): Pending | undefined {
+  return pending.reduce<Pending | undefined>((best, each) => (best && best.startsMs <= each.startsMs ? best : each), undefined);
+}

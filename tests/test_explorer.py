@@ -1,0 +1,414 @@
+"""The explorer: the page's core against the package, and the page in a browser without a network."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shlex
+import shutil
+import statistics
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import sledsim
+from browser import Browser
+from conftest import ROOT, SCENARIO, TOML
+from sledsim.cli import explore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from conftest import Outcome
+
+PAGE = ROOT / "python" / "sledsim" / "show" / "templates" / "explorer.html"
+CORE = ROOT / "target" / "wasm32-unknown-unknown" / "page" / "sledsim_wasm.wasm"
+#: Compressed size of the page, bytes.
+MOST_BYTES = 2_000_000
+WIDTHS = [390, 1280, 2560]
+
+
+def _scenario(device: str, scheduler: str, rate: float, requests: int = 2000, **workload: Any) -> dict[str, Any]:
+    return {
+        "workload": {"arrival": {"kind": "poisson", "rate_per_s": rate}, "read_fraction": 0.7, **workload},
+        "system": {"device": {"name": device}, "scheduler": {"name": scheduler}},
+        "run": {"requests": requests},
+    }
+
+
+def _of_system(system: dict[str, Any]) -> dict[str, Any]:
+    return {**_scenario("g2", "fcfs", 200), "system": system}
+
+
+WALK = {"kind": "local-walk", "scale_bytes": 1_000_000}
+TIMEOUT = {"name": "timeout", "after_ms": 5}
+#: Scenarios of all kinds of arithmetic: sleds, disks, arrays, caches, distributions and energy.
+SCENARIOS: list[dict[str, Any]] = [
+    *[_scenario("g2", scheduler, 900) for scheduler in ("fcfs", "sptf", "asptf", "sdf", "vscan", "sstf_lbn")],
+    *[_scenario(device, "sptf", 600) for device in ("g1", "g3", "g2-points", "griffin1999", "superdisk")],
+    *[_scenario(device, "look", 90) for device in ("atlas10k", "cheetah9LP", "travelstar")],
+    _scenario("g2", "clook", 500, location=WALK),
+    _scenario("g2", "fcfs", 50, size_bytes={"kind": "lognormal", "mean": 8192, "scv": 2}),
+    {**_scenario("g2", "fcfs", 20), "system": {"device": "g2", "spin_down": TIMEOUT}},
+    _of_system({"kind": "mirror", "members": [{"device": "g2"}, {"device": "g2"}]}),
+    _of_system({"kind": "raid5", "members": [{"count": 5, "device": "g3"}]}),
+    {"workload": "tpcc-like", "system": {"device": "g2"}, "run": {"requests": 1000}},
+]
+
+
+@pytest.fixture
+def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Install a page of no content."""
+    built = tmp_path / "built.html"
+    built.write_text(f"<p>{explore.NO_SCENARIO}</p>")
+    monkeypatch.setattr(explore, "PAGE", str(built))
+    return built
+
+
+def test_explore_writes_the_page_with_the_complete_scenario(
+    sledsim_cli: Callable[..., Outcome], scenario_file: Path, tmp_path: Path, page: Path
+) -> None:
+    written = tmp_path / "out.html"
+    outcome = sledsim_cli("explore", scenario_file, "--set", "device=g3", "--out", written)
+    assert outcome.status == 0
+    begin, _, end = explore.NO_SCENARIO.partition("null")
+    document = json.loads(written.read_text().removeprefix(f"<p>{begin}").removesuffix(f"{end}</p>"))
+    assert document["system"]["device"]["name"] == "g3"
+    results = [
+        sledsim.run(given).to_dict()
+        for given in (document, {**SCENARIO, "system": {**SCENARIO["system"], "device": "g3"}})
+    ]
+    assert results[0] == results[1]
+
+
+def test_explore_without_the_page_says_how_to_build_it(
+    sledsim_cli: Callable[..., Outcome], tmp_path: Path, page: Path
+) -> None:
+    page.unlink()
+    outcome = sledsim_cli("explore", "--out", tmp_path / "out.html")
+    assert outcome.status == 2
+    assert "`make explorer`" in outcome.err
+
+
+def test_a_scenario_cannot_end_its_element_of_the_page(
+    sledsim_cli: Callable[..., Outcome], tmp_path: Path, page: Path
+) -> None:
+    (tmp_path / "small.toml").write_text(f'title = "</script><b>"\n{TOML}')
+    sledsim_cli("explore", tmp_path / "small.toml", "--out", tmp_path / "out.html")
+    assert "<b>" not in (tmp_path / "out.html").read_text()
+
+
+@pytest.fixture(scope="session")
+def built() -> Path:
+    """Build the page and return it."""
+    for tool in ("node", "npm", "cargo"):
+        if shutil.which(tool) is None:
+            pytest.skip(f"no {tool}: the page can't be built")
+    done = subprocess.run(["make", "-s", "explorer"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if "can't find crate for `std`" in done.stderr or "rust-src" in done.stderr:
+        pytest.skip("no standard library for wasm32-unknown-unknown: `rustup target add wasm32-unknown-unknown`")
+    assert done.returncode == 0, done.stderr
+    return PAGE
+
+
+@pytest.mark.slow
+def test_the_page_is_small(built: Path) -> None:
+    compressed = len(gzip.compress(built.read_bytes(), 9))
+    print(f"page: {built.stat().st_size / 1e6:.2f} MB, {compressed / 1e6:.2f} MB compressed")
+    assert compressed < MOST_BYTES
+
+
+@pytest.mark.slow
+def test_the_core_of_the_page_gives_the_results_of_the_package(built: Path) -> None:
+    commands = "".join(json.dumps({"command": "run", "scenario": scenario}) + "\n" for scenario in SCENARIOS)
+    script = ROOT / "explorer" / "run-commands.mjs"
+    done = subprocess.run(["node", script, CORE], input=commands, capture_output=True, text=True, check=True)
+    reports = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(SCENARIOS) == len(reports) == 20
+    for scenario, report in zip(SCENARIOS, reports, strict=True):
+        assert report == json.loads(sledsim.run(scenario).to_json()), scenario
+
+
+@pytest.fixture(scope="module")
+def browser(built: Path, chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with Browser(chromium, tmp_path_factory.mktemp("profile")) as browser:
+        browser.resize(1280, 900)
+        browser.prefer(prefers_reduced_motion="reduce")
+        yield browser
+
+
+@pytest.fixture
+def opened(browser: Browser, built: Path) -> Iterator[Browser]:
+    """Open the page; at the end of the test there are no errors."""
+    browser.errors.clear()
+    browser.open("about:blank")
+    browser.open(built.as_uri())
+    browser.wait_for("window.explorer && explorer.playbacks.length")
+    yield browser
+    assert browser.errors == []
+
+
+def _set(browser: Browser, control: str, value: object) -> None:
+    """Set a control as a user does."""
+    browser.value(
+        f"(() => {{ const box = document.getElementById('control-{control}'); box.value = {json.dumps(str(value))};"
+        " box.dispatchEvent(new Event('change')); })()"
+    )
+
+
+def _scenario_of(browser: Browser) -> dict[str, Any]:
+    scenario: dict[str, Any] = browser.value("explorer.scenario")
+    return scenario
+
+
+def _run(browser: Browser, scenario: dict[str, Any]) -> None:
+    """Run a scenario without others beside it."""
+    browser.value(f"Object.assign(explorer, {{ scenario: {json.dumps(scenario)}, others: [] }})")
+    browser.value("explorer.run()")
+
+
+def _click(browser: Browser, selector: str) -> None:
+    browser.value(f"document.querySelector({json.dumps(selector)}).click()")
+
+
+@pytest.mark.slow
+def test_every_control_sets_its_key(opened: Browser) -> None:
+    for control, value, keys in [
+        ("workload-arrival-rate_per_s", 800, ("workload", "arrival", "rate_per_s")),
+        ("workload-location-kind", "local-walk", ("workload", "location", "kind")),
+        ("workload-location-scale_bytes", 50000, ("workload", "location", "scale_bytes")),
+        ("workload-size_bytes-value", 8192, ("workload", "size_bytes", "value")),
+        ("workload-read_fraction", 0.5, ("workload", "read_fraction")),
+        ("run-requests", 1500, ("run", "requests")),
+        ("seed", 7, ("seed",)),
+        ("system-scheduler-name", "asptf", ("system", "scheduler", "name")),
+        ("system-spin_down-name", "timeout", ("system", "spin_down", "name")),
+        ("system-spin_down-after_ms", 3, ("system", "spin_down", "after_ms")),
+        ("system-device-spring_factor", 0.5, ("system", "device", "spring_factor")),
+        ("system-device-settle_constants", 2, ("system", "device", "settle_constants")),
+        ("system-device-active_tips", 640, ("system", "device", "active_tips")),
+        ("system-device-seek_model", "decomposed", ("system", "device", "seek_model")),
+        ("system-device-name", "cheetah9LP", ("system", "device", "name")),
+        ("system-device-rotation_rpm", 7200, ("system", "device", "rotation_rpm")),
+    ]:
+        if value == "cheetah9LP":
+            # Disks without known powers have no spin-down.
+            _set(opened, "system-spin_down-name", "")
+        _set(opened, control, value)
+        assert opened.value("document.getElementById('fault').hidden"), opened.value(
+            "document.getElementById('fault').textContent"
+        )
+        found: Any = _scenario_of(opened)
+        for key in keys:
+            found = found[key]
+        assert found == value
+        assert opened.value(f"document.getElementById('control-{control}-hint').textContent")
+
+
+@pytest.mark.slow
+def test_a_wrong_value_is_explained_and_the_last_run_stays(opened: Browser) -> None:
+    _set(opened, "system-device-active_tips", 1_000_000)
+    assert "exceeds system.device.tips = 6400" in opened.value("document.getElementById('fault').textContent")
+    assert opened.value("document.getElementById('control-system-device-active_tips').value") == "1000000"
+    assert opened.value("explorer.playbacks.length") == 2
+    _set(opened, "system-device-active_tips", 1280)
+    assert opened.value("document.getElementById('fault').hidden")
+
+
+@pytest.mark.slow
+def test_what_is_drawn_is_the_position_of_the_core_at_1000_instants(opened: Browser) -> None:
+    """Each view reads an instant from the core. The picture of an instant does not depend on the way to it."""
+    worst = opened.value(
+        """(() => {
+          const playback = explorer.playbacks[0];
+          const seen = [];
+          for (let index = 0; index < 1000; index++) {
+            const at = (playback.endMs * (index + 0.41)) / 1000;
+            explorer.seek(at);
+            seen.push([at, explorer.shownInstant.x, explorer.shownInstant.y]);
+          }
+          let worst = 0;
+          for (const [at, x, y] of seen.reverse()) {
+            const numbers = playback.numbers(at);
+            worst = Math.max(worst, Math.abs(numbers[0] - x), Math.abs(numbers[1] - y));
+          }
+          return worst;
+        })()"""
+    )
+    assert worst == 0
+
+
+@pytest.mark.slow
+def test_stepping_and_scrubbing_go_to_instants_of_the_log(opened: Browser) -> None:
+    starts = opened.value("explorer.playbacks[0].requests.slice(0, 3).map((request) => request.startMs)")
+    _click(opened, "#step")
+    opened.press("ArrowRight")
+    assert opened.value("explorer.atMs") in starts
+    _click(opened, "#back")
+    _click(opened, "#back")
+    assert opened.value("explorer.atMs") <= starts[0]
+    opened.value("document.getElementById('scrub').value = 500")
+    opened.value("document.getElementById('scrub').dispatchEvent(new Event('input'))")
+    assert opened.value("explorer.atMs") == 500
+    assert "500.000 ms" in opened.value("document.getElementById('clock').textContent")
+    opened.press(" ")
+    opened.wait_for("explorer.atMs > 500.1")
+    opened.press(" ")
+    assert opened.value("document.getElementById('play').textContent") == "Play"
+
+
+@pytest.mark.slow
+def test_copied_texts_give_the_report_of_the_page(opened: Browser, tmp_path: Path) -> None:
+    _set(opened, "system-device-spring_factor", 0.5)
+    opened.value("navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }")
+    texts = {}
+    for kind in ("toml", "python", "command", "link"):
+        _click(opened, f"[data-copy={kind}]")
+        opened.wait_for("document.getElementById('copied').textContent")
+        texts[kind] = opened.value("window.copied")
+    expected = opened.value("explorer.playbacks[0].report")["response"]
+    assert sledsim.run(tomllib.loads(texts["toml"])).to_dict()["response"] == expected
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    command = texts["command"].replace("sledsim run -", "sledsim run - --json", 1)
+    for arguments in (
+        ["sh", "-c", command],
+        [sys.executable, "-c", texts["python"].replace("print(result)", "print(result.to_json())")],
+    ):
+        done = subprocess.run(arguments, capture_output=True, text=True, check=True, env=environment)
+        assert json.loads(done.stdout)["response"] == expected, shlex.join(arguments)
+    opened.open("about:blank")
+    opened.open(texts["link"])
+    opened.wait_for("window.explorer && explorer.playbacks.length")
+    assert opened.value("explorer.playbacks[0].report")["response"] == expected
+
+
+def _drop(browser: Browser, name: str, head: str, rows: str = "", repeat: int = 0) -> None:
+    """Drop a file on the page: a head, then rows that are repeated."""
+    browser.value(
+        f"""(() => {{
+          const transfer = new DataTransfer();
+          const parts = [{json.dumps(head)}, ...Array({repeat}).fill({json.dumps(rows)})];
+          transfer.items.add(new File(parts, {json.dumps(name)}));
+          document.dispatchEvent(new DragEvent("drop", {{ dataTransfer: transfer, cancelable: true }}));
+        }})()"""
+    )
+
+
+@pytest.mark.slow
+def test_a_dropped_trace_is_replayed_as_by_the_package(opened: Browser, trace_file: Path) -> None:
+    _drop(opened, trace_file.name, trace_file.read_text())
+    opened.wait_for("explorer.playbacks[0].requests.length === 50")
+    of_page = opened.value("explorer.playbacks[0].report")["response"]
+    scenario = {**_scenario_of(opened), "workload": {"kind": "trace", "path": str(trace_file), "fit": "wrap"}}
+    assert sledsim.run(scenario).to_dict()["response"] == of_page
+
+
+@pytest.mark.slow
+def test_of_a_large_trace_only_the_start_is_read(opened: Browser) -> None:
+    row = "1000000,0,4096,512,R\n"
+    # 40 MB.
+    _drop(opened, "large.csv", "t_ns,device,offset_bytes,bytes,op\n", row * 1000, repeat=2000)
+    opened.wait_for("explorer.playbacks[0].requests.length === 5000")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("text", "says"), [("no trace at all\n" * 20, "format"), ("", "empty")])
+def test_a_file_that_is_no_trace_is_explained_and_the_run_stays(opened: Browser, text: str, says: str) -> None:
+    before = _scenario_of(opened)
+    _drop(opened, "notes.txt", text)
+    opened.wait_for("!document.getElementById('fault').hidden")
+    assert says in opened.value("document.getElementById('fault').textContent")
+    assert _scenario_of(opened) == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("link", ["#not-a-link", "#e30", "#" + "A" * 4000])
+def test_a_damaged_link_is_explained_and_the_page_works(browser: Browser, built: Path, link: str) -> None:
+    browser.open("about:blank")
+    browser.open(built.as_uri() + link)
+    browser.wait_for("window.explorer && explorer.playbacks.length")
+    assert "copy it again" in browser.value("document.getElementById('fault').textContent")
+
+
+@pytest.mark.slow
+def test_side_by_side_takes_up_to_four_columns(opened: Browser) -> None:
+    for count in (3, 4):
+        _click(opened, "#add-column")
+        assert opened.value("document.querySelectorAll('.column').length") == count
+    assert opened.value("document.getElementById('add-column').hidden")
+    opened.value("explorer.seek(1000)")
+    completed = opened.value("[...document.querySelectorAll('.column dl')].map((list) => list.children[1].textContent)")
+    assert all(int(number.replace(",", "")) > 500 for number in completed)
+    _click(opened, ".column button")
+    assert opened.value("document.querySelectorAll('.column').length") == 3
+
+
+@pytest.mark.slow
+def test_the_page_is_fast_enough(opened: Browser, capsys: pytest.CaptureFixture[str]) -> None:
+    """The figures depend on the machine, so that they are printed and not compared."""
+    scenario = _scenario("g2", "fcfs", 900, 1_000_000)
+    rate = opened.value(
+        f"""(() => {{
+          const command = {{ command: "run", scenario: {json.dumps(scenario)} }};
+          const begin = performance.now();
+          explorer.core.command(command);
+          return 1e6 / ((performance.now() - begin) / 1000);
+        }})()"""
+    )
+    _run(opened, _scenario("g2", "sptf", 100_000, 600))
+    pending = opened.value("(explorer.seek(7), explorer.playbacks[0].at(7).pending)")
+    assert pending >= 500
+    frames = opened.value(
+        """new Promise((done) => {
+          explorer.drawingMs.length = 0;
+          const times = [];
+          explorer.play(true);
+          const next = (now) => {
+            times.push(now);
+            if (times.length < 120) requestAnimationFrame(next);
+            else done([times, explorer.drawingMs]);
+          };
+          requestAnimationFrame(next);
+        })"""
+    )
+    intervals = [later - now for now, later in zip(frames[0], frames[0][1:], strict=False)]
+    _run(opened, SCENARIO)
+    opened.wait_for("explorer.curves.tookMs > 0")
+    curves = opened.value("explorer.curves.tookMs")
+    frame, drawing = statistics.median(intervals), statistics.median(frames[1])
+    with capsys.disabled():
+        print(f"\n{rate / 1e6:.2f} million requests/s; curves {curves:.0f} ms")
+        print(f"{pending:.0f} pending: median frame {frame:.1f} ms, drawing {drawing:.1f} ms")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_page_fits_the_width(opened: Browser, width: int, dark: bool) -> None:
+    opened.prefer(prefers_reduced_motion="reduce", prefers_color_scheme="dark" if dark else "light")
+    opened.resize(width, 900)
+    for device in ("g2", "atlas10k"):
+        _set(opened, "system-device-name", device)
+        opened.value("explorer.seek(explorer.playbacks[0].endMs / 2)")
+        opened.wait_for("explorer.curves.tookMs > 0")
+        assert opened.value("document.documentElement.scrollWidth") <= width
+        folder = os.environ.get("SLEDSIM_SCREENSHOTS")
+        if folder:
+            opened.screenshot(Path(folder) / f"{device}-{width}-{'dark' if dark else 'light'}.png")
+    opened.resize(1280, 900)
+
+
+@pytest.mark.slow
+def test_controls_and_pictures_have_names(opened: Browser) -> None:
+    nameless = opened.value(
+        """[...document.querySelectorAll("button, input, select, canvas, textarea")]
+          .filter((element) => !element.getAttribute("aria-label") && !element.labels?.length)
+          .filter((element) => !element.textContent.trim())
+          .map((element) => element.outerHTML)"""
+    )
+    assert nameless == []
