@@ -120,7 +120,7 @@ def test_damaged_parts_are_named_and_their_runs_repeated(
     expected = content(store)
     part = Store(store).parts(table)[-1]
     damage(part)
-    says = "damaged or missing: to do the runs that it belongs to again, run the same sweep again into this store"
+    says = "damaged or missing: run the same sweep again into this store to repeat the affected runs"
     for command, *words in ("show",), ("status",), ("show", "--out", "x.csv"), ("show", "--plot", "x.json"):
         result = sledsim_cli("sweep", command, store, *(tmp_path / word if "." in word else word for word in words))
         assert (result.status, result.out, result.err) == (2, "", f"error: {part}: {says}\n")
@@ -245,7 +245,7 @@ def test_stores_of_another_schema_are_refused_and_unchanged(store: Path, sledsim
 def test_invalid_marker_files_are_named(tmp_path: Path, sledsim_cli: Callable[..., Outcome], mark: bytes) -> None:
     (tmp_path / "store.json").write_bytes(mark)
     found = sledsim_cli("sweep", "status", tmp_path)
-    says = "is not the mark of a store: name a folder that a sweep has made, or a new one"
+    says = "is not the mark of a store: name a folder created by a sweep, or a new one"
     assert (found.status, found.err) == (2, f"error: {tmp_path / 'store.json'}: {says}\n")
 
 
