@@ -71,11 +71,11 @@ def test_seeds_are_refused_as_search_parameters(paths: str) -> None:
 
 @pytest.mark.parametrize("path", ["", " ", "a..b", ".a"])
 def test_unnamed_axes_are_reported_with_their_place(path: str) -> None:
-    with pytest.raises(SledsimError, match="no path of a parameter") as raised:
+    with pytest.raises(SledsimError, match="is not the path of a parameter") as raised:
         search({path: [1]})
     assert raised.value.path == "parameters"
     for table, keys in (("axes", {"axes": {path: [1]}}), ("zip.0", {"zip": [{path: [1]}]})):
-        with pytest.raises(SledsimError, match="no path of a parameter") as raised:
+        with pytest.raises(SledsimError, match="is not the path of a parameter") as raised:
             Sweep.load({"scenario": SCENARIO} | keys).check()
         assert raised.value.path == table
 

@@ -285,7 +285,7 @@ def test_charts_over_an_unknown_axis_are_refused(
 ) -> None:
     result = sledsim_cli("sweep", "show", folder / "s", "--plot", tmp_path / "x.png", "--x", "device")
     assert result.status == 2
-    assert "--x 'device' is no axis of the sweep" in result.err
+    assert "--x 'device' is not an axis of the sweep" in result.err
 
 
 def test_saturated_points_have_no_interval(tmp_path: Path) -> None:
@@ -353,7 +353,7 @@ def test_file_names_invalid_as_sweep_names_are_reported(sledsim_cli: Callable[..
     named = tmp_path / "sw (1).toml"
     named.write_text(SWEEP)
     found = sledsim_cli("sweep", "run", named, "--store", tmp_path / "s")
-    says = "the sweep is called as its file, 'sw (1)', and a name has letters, digits and any of '-_. +'"
+    says = "the sweep has the name of its file, 'sw (1)'; expected letters, digits and any of '-_. +'"
     remedy = 'add name = "sw 1" to it, or rename it'
     assert (found.status, found.err) == (2, f"error: {named}: {says}: {remedy}\n")
     named.write_text(f'name = "sw 1"\n{SWEEP}')

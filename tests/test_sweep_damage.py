@@ -117,7 +117,7 @@ def delete(file: Path) -> None:
     file.unlink()
 
 
-DAMAGED = "damaged or missing: to do the runs that it belongs to again, run the same sweep again into this store"
+DAMAGED = "damaged or missing: run the same sweep again into this store to repeat the affected runs"
 
 
 @pytest.mark.parametrize("damage", [change, delete])
@@ -259,7 +259,7 @@ def test_stores_of_another_schema_are_refused_and_unchanged(store: Path, sledsim
 def test_invalid_marker_files_are_named(tmp_path: Path, sledsim_cli: Callable[..., Outcome], mark: bytes) -> None:
     (tmp_path / "store.json").write_bytes(mark)
     found = sledsim_cli("sweep", "status", tmp_path)
-    says = "is not the mark of a store: name a folder that a sweep has made, or a new one"
+    says = "is not the mark of a store: name a folder created by a sweep, or a new one"
     assert (found.status, found.err) == (2, f"error: {tmp_path / 'store.json'}: {says}\n")
 
 

@@ -180,7 +180,7 @@ def test_failed_runs_are_recorded_and_retried_on_request(
     result = sledsim_cli("sweep", "status", store)
     assert result.out.count(distinct) == 2
     assert "workload.fit = error, scheduler = sptf" in result.out
-    with pytest.raises(StoreError, match="no two runs that make a pair have both been done"):
+    with pytest.raises(StoreError, match="no pair of runs is complete"):
         compare_pairs(results(store), axis=("workload.fit", "error", "wrap")).table()
     again = run(sweep, store, retry_failed=True)
     assert (again.failed, again.skipped) == (2, 2)

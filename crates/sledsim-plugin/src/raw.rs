@@ -42,7 +42,7 @@ pub struct RequestArguments {
     memory: MemoryArguments,
 }
 
-/// `enum sledsim_what` of `sledsim_policy.h`: the events and questions of a replacement policy.
+/// `enum sledsim_cache_event` of `sledsim_policy.h`: the events and queries of a replacement policy.
 #[derive(Clone, Copy, Debug)]
 #[repr(u32)]
 pub enum CacheEvent {
@@ -58,7 +58,7 @@ pub enum CacheEvent {
     Refuses,
 }
 
-/// `struct sledsim_cache` of `sledsim_policy.h`: an event or question of a cache.
+/// `struct sledsim_cache` of `sledsim_policy.h`: an event or query of a cache.
 #[repr(C)]
 pub struct ReplaceArguments {
     what: u32,
@@ -99,7 +99,7 @@ pub struct AccessArguments {
     memory: MemoryArguments,
 }
 
-/// `enum sledsim_rest_what` of `sledsim_policy.h`: the events and questions of a spin-down policy.
+/// `enum sledsim_idle_event` of `sledsim_policy.h`: the events and queries of a spin-down policy.
 #[derive(Clone, Copy, Debug)]
 pub enum IdleEvent<'a> {
     /// `SLEDSIM_AFTER`, with the mode.
@@ -110,7 +110,7 @@ pub enum IdleEvent<'a> {
     Served(&'a Request),
 }
 
-/// `struct sledsim_idle` of `sledsim_policy.h`: an event or question of a device with idle modes.
+/// `struct sledsim_idle` of `sledsim_policy.h`: an event or query of a device with idle modes.
 #[repr(C)]
 pub struct IdleArguments {
     what: u32,
@@ -129,7 +129,7 @@ pub struct IdleArguments {
     memory: MemoryArguments,
 }
 
-/// `enum sledsim_asked` of `sledsim_policy.h`: the questions of a mechanism.
+/// `enum sledsim_mechanism_query` of `sledsim_policy.h`: the queries of a mechanism.
 #[derive(Clone, Copy, Debug)]
 #[repr(u32)]
 pub enum Question {
@@ -155,7 +155,7 @@ impl Question {
     }
 }
 
-/// `struct sledsim_motion` of `sledsim_policy.h`: a question of a mechanism.
+/// `struct sledsim_motion` of `sledsim_policy.h`: a query of a mechanism.
 #[repr(C)]
 pub struct MechanismArguments {
     what: u32,
@@ -247,13 +247,13 @@ pub struct Function<A, R> {
 
 /// `sledsim_pick`: returns the row of the request to dispatch.
 pub type Pick = Function<PickArguments, i64>;
-/// `sledsim_hear`: notes an arrival or a completion.
+/// `sledsim_notify`: receives an arrival or a completion.
 pub type Hear = Function<RequestArguments, ()>;
 /// `sledsim_replace`: replacement policy of a cache.
 pub type Replace = Function<ReplaceArguments, i64>;
 /// `sledsim_choose`: returns the row of the copy that serves a read.
 pub type Choose = Function<ChooseArguments, i64>;
-/// `sledsim_note`: notes an access of a mirror's member.
+/// `sledsim_notify_access`: receives an access of a mirror's member.
 pub type Note = Function<AccessArguments, ()>;
 /// `sledsim_rest`: spin-down policy.
 pub type Rest = Function<IdleArguments, i64>;

@@ -52,10 +52,10 @@ struct sledsim_request {
 typedef int64_t sledsim_pick(const struct sledsim_pending *pending);
 
 /* Receives a request that arrived or was served. */
-typedef void sledsim_hear(const struct sledsim_request *request);
+typedef void sledsim_notify(const struct sledsim_request *request);
 
 /* Events and queries of a replacement policy. A function returns 0 for those that it does not handle. */
-enum sledsim_what {
+enum sledsim_cache_event {
     SLEDSIM_HIT,      /* event: the key in `slot` was referenced */
     SLEDSIM_VICTIM,   /* query: returns the slot to free for `key` when all are in use. `slot` is the previous choice, whose
                          key can't be evicted now: return the next choice; SLEDSIM_NO_SLOT at first. Must not change
@@ -70,7 +70,7 @@ enum sledsim_what {
 
 /* An event or query of a cache. */
 struct sledsim_cache {
-    uint32_t what;                  /* one of `enum sledsim_what` */
+    uint32_t what;                  /* one of `enum sledsim_cache_event` */
     uint32_t slot;                  /* from 0 on */
     uint64_t key;                   /* number of a page, line or segment */
     uint64_t evicted;
@@ -125,10 +125,10 @@ struct sledsim_access {
 typedef int64_t sledsim_choose(const struct sledsim_copies *copies);
 
 /* Receives an access. The keys `arrived` and `completed` of a mirror's `read` name such functions. */
-typedef void sledsim_note(const struct sledsim_access *access);
+typedef void sledsim_notify_access(const struct sledsim_access *access);
 
 /* Events and queries of a spin-down policy. A function returns 0 for those that it does not handle. */
-enum sledsim_rest_what {
+enum sledsim_idle_event {
     SLEDSIM_AFTER, /* query: returns the idle time after which the device enters `mode`, ns; below 0 for never. Called
                       before the run and after each request, for each mode below the ready one, from 1. A mode that would
                       be entered later than a lower one is skipped */
@@ -138,7 +138,7 @@ enum sledsim_rest_what {
 
 /* An event or query of a device with idle modes. */
 struct sledsim_idle {
-    uint32_t what;                  /* one of `enum sledsim_rest_what` */
+    uint32_t what;                  /* one of `enum sledsim_idle_event` */
     uint32_t mode;                  /* of SLEDSIM_AFTER */
     uint64_t now_ns;                /* of SLEDSIM_AFTER: the time at which the device will be free */
     uint64_t idle_ns;               /* of SLEDSIM_ENDED */
@@ -161,17 +161,18 @@ struct sledsim_idle {
 typedef int64_t sledsim_rest(const struct sledsim_idle *event);
 
 /* Queries of a mechanism. */
-enum sledsim_asked {
+enum sledsim_mechanism_query {
     SLEDSIM_CAPACITY_BLOCKS, /* returns the number of blocks, from 1 to 10^15; the first query */
     SLEDSIM_BLOCK_BYTES,     /* returns the size of a block, from 1 to 2^20; 0 stands for 512 */
-    SLEDSIM_POSITIONING,     /* returns the time from `now_ns` until the first bit of `lbn` can pass, ns. Must not change the state */
-    SLEDSIM_SERVE            /* serves a request whose first bit passes at `now_ns`, and moves the mechanism; returns the
-                                transfer time, ns */
+    SLEDSIM_POSITIONING,     /* returns the time from `now_ns` until the first bit of `lbn` can be transferred, ns. Must not
+                                change the state */
+    SLEDSIM_SERVE            /* serves a request whose first bit is transferred at `now_ns`, and moves the mechanism; returns
+                                the transfer time, ns */
 };
 
 /* A query of a mechanism. */
 struct sledsim_motion {
-    uint32_t what;                  /* one of `enum sledsim_asked` */
+    uint32_t what;                  /* one of `enum sledsim_mechanism_query` */
     uint32_t read;                  /* 1 for a read, 0 for a write */
     uint64_t now_ns;                /* simulated time, ns */
     uint64_t lbn;                   /* first block */

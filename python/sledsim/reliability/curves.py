@@ -42,7 +42,7 @@ STEPS = 100
 EARLY = (0.02, 0.1, 0.4)
 #: MTTFs of the disks of hong2006: commodity disks and better ones.
 DISKS_H = (100_000.0, 200_000.0)
-#: Maximum number of curves that can be told apart in a chart.
+#: Maximum number of curves that are distinguishable in a chart.
 MOST_CURVES = 7
 
 
@@ -96,7 +96,7 @@ class SurvivalCurves(Shown):
     title, subtitle
         Title and subtitle of tables and charts.
     kind
-        What the curves differ in: ``"spares"`` or ``"enclosure"``.
+        Difference between the curves: ``"spares"`` or ``"enclosure"``.
     """
 
     def __init__(self, curves: Sequence[Curve], title: str, subtitle: str, kind: str) -> None:

@@ -20,7 +20,7 @@ COLUMNS = ("mean_ms", "p50_ms", "p99_ms", "max_ms")
 
 
 def headline(summary: Mapping[str, Any]) -> str:
-    """Return two lines, subject and main figures; for an interrupted run, preceded by a line that says so.
+    """Return two lines, subject and main figures; for an interrupted run, preceded by a line stating this.
 
     Parameters
     ----------

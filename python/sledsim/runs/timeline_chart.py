@@ -39,9 +39,7 @@ def timeline_chart(timeline: "Timeline") -> "altair.TopLevelMixin":
     """
     courses = [_Course(timeline, number) for number in np.unique(timeline["mechanism"])]
     if not courses:
-        raise make_error(
-            SledsimError, "missing", "there is no timeline to draw: nothing happened in the time that it covers"
-        )
+        raise make_error(SledsimError, "missing", "there is no timeline to draw: it has no events")
     start_s, end_s = min(course.edges[0] for course in courses), max(course.edges[-1] for course in courses)
     exact = max(len(course.states) for course in courses) <= MOST_SPANS
     if exact:

@@ -40,7 +40,7 @@ __all__ = [
 
 Error = TypeVar("Error", bound=_core.SledsimError)
 
-#: Longest text in which an error shows what was given.
+#: Maximum length of a value quoted in an error, in characters.
 LONGEST = 60
 #: The greatest integer of the core.
 MOST = (1 << 63) - 1

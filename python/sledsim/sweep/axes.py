@@ -1,4 +1,4 @@
-"""Axes of a sweep: which values a parameter takes, and which parameters take theirs together."""
+"""Axes of a sweep: the values of a parameter, and combinations of axes."""
 
 import hashlib
 import json
@@ -39,16 +39,16 @@ __all__ = [
 #: Values by parameter.
 Assignment = dict[str, Any]
 
-#: Values on one axis; more is most likely a slip of the pen.
+#: Maximum number of values on an axis.
 MOST_VALUES = 100_000
 
-#: Whole numbers that a double holds exactly.
+#: Integers up to this are exact as doubles.
 LARGEST_WHOLE = 2**53
 
-#: Ends and steps of a range; twice as much is still a number.
+#: Largest ends and steps of a range; the difference of two ends stays finite.
 LARGEST = 1e300
 
-#: A number that stays whole where it is written so.
+#: A number that keeps its type, integer or float.
 Number = Annotated[
     Annotated[int, Field(strict=True)] | Annotated[float, Field(strict=True, allow_inf_nan=False)],
     WithJsonSchema({"type": "number"}),
@@ -61,18 +61,18 @@ Axes = Annotated[
     WithJsonSchema({"type": "object", "additionalProperties": {"anyOf": [{"type": "array"}, {"type": "object"}]}}),
 ]
 
-#: Digits that computed values keep: fewer than a double has, so that the last bit of a power, which is not the same on
-#: every machine, does not make another run of the same point.
+#: Significant digits of computed values: fewer than a double has, as the last bit of a power differs between machines
+#: and would give the same point another run.
 DIGITS = 12
 
-#: How far beyond its end a range may reach for its last step, in steps: what sums of rounded steps may be off.
+#: Tolerance at the end of a range, in steps, for rounding errors of the steps.
 STEP_SLACK = 1e-9
 
 
 def _not_too_large(number: float) -> float:
     if abs(number) > LARGEST:
-        says = f": expected a number from {-LARGEST:g} to {LARGEST:g}"
-        raise KeysError(Fault("out-of-range", says))
+        message = f": expected a number from {-LARGEST:g} to {LARGEST:g}"
+        raise KeysError(Fault("out-of-range", message))
     return number
 
 
@@ -80,7 +80,7 @@ End = Annotated[Number, AfterValidator(_not_too_large)]
 
 
 class Range(Table):
-    """Values from one number to another, both among them.
+    """Values from one number to another, both included.
 
     Examples
     --------
@@ -99,17 +99,17 @@ class Range(Table):
     start: Annotated[End, Field(alias="from")]
     """The first value."""
     stop: Annotated[End, Field(alias="to")]
-    """The last, unless a step does not hit it."""
+    """The last value, if a step reaches it."""
     step: End | None = None
-    """Distance between neighbours; or else ``count``."""
+    """Difference between consecutive values; alternatively ``count``."""
     count: Annotated[int, Field(strict=True, ge=2, le=MOST_VALUES)] | None = None
-    """How many values there are."""
+    """Number of values."""
     scale: Literal["linear", "log"] = "linear"
-    """``log`` for equal ratios between neighbours, with a count; both ends above 0."""
+    """``log`` for equal ratios of consecutive values; requires a count, and both ends above 0."""
     integer: Annotated[bool, Field(strict=True)] = False
-    """Round to whole numbers, each once."""
+    """Round to integers without duplicates."""
     unit: Annotated[str, Field(strict=True)] = ""
-    """The unit of all values, if not that of the parameter's name; an end that has one, ``"4 KB"``, says it too."""
+    """The unit of all values, if it differs from that in the parameter's name; an end may include it: ``"4 KB"``."""
 
     @model_validator(mode="before")
     @classmethod
@@ -121,8 +121,8 @@ class Range(Table):
     def _log_fits(cls, scale: str, info: ValidationInfo) -> str:
         keys, faults = info.data, list[Fault]()
         if scale == "log" and {"start", "stop"} <= keys.keys() and min(keys["start"], keys["stop"]) <= 0:
-            says = f": a log range from {keys['start']} to {keys['stop']}: both have to be above 0"
-            faults.append(Fault("out-of-range", says, path="from" if keys["start"] <= 0 else "to"))
+            message = f": a log range from {keys['start']} to {keys['stop']}: both have to be above 0"
+            faults.append(Fault("out-of-range", message, path="from" if keys["start"] <= 0 else "to"))
         if scale == "log" and keys.get("step") is not None:
             faults.append(Fault("conflict", ": a log range has a count, not a step", path="step", value=keys["step"]))
         if faults:
@@ -139,17 +139,17 @@ class Range(Table):
         return [self._with_unit(value) for value in dict.fromkeys(found)]
 
     def at(self, share: float) -> Any:
-        """Return the value at a share of the way, as it is written into a scenario.
+        """Return the value at a relative position in the range, as it is written into a scenario.
 
         Parameters
         ----------
         share
-            0 for the first value, 1 for the last.
+            Relative position: 0 for the first value, 1 for the last.
         """
         return self._with_unit(self._number_at(share))
 
     def written(self, value: float) -> Any:
-        """Round a value as far as it is worth writing, with its unit; a whole one stays whole where both ends are."""
+        """Return a value rounded to ``DIGITS``, with its unit; it is an integer if it is whole and both ends are."""
         return self._with_unit(self._rounded(value))
 
     def _with_unit(self, value: float) -> Any:
@@ -168,26 +168,26 @@ class Range(Table):
         return int(short) if whole else short
 
     def _stepped(self, step: float) -> Iterable[float]:
-        # Beyond that it is too many, however many.
+        # The limit avoids an overflow; such a number of steps is rejected below.
         steps = math.floor(min((self.stop - self.start) / step, 1e15) + STEP_SLACK)
         _few(steps + 1, "step")
         return (self._rounded(self.start + i * step) for i in range(steps + 1))
 
     def _counted(self, count: int) -> Iterable[float]:
-        # The ends are given, not computed: they keep all their digits.
+        # The ends are given rather than computed, so that they keep all their digits.
         inner = (self._number_at(i / (count - 1)) for i in range(1, count - 1))
         ends = (round(end) if self.integer else end for end in (self.start, self.stop))
         return (next(ends), *inner, next(ends))
 
 
 def _numbers_of(keys: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys of a range with its ends and its step as numbers in one unit, that of the first which has one."""
+    """Return the keys of a range with its ends and step converted to one unit, the first one given."""
     unit, found = keys.get("unit", ""), dict(keys)
     for key in ("from", "start", "to", "stop", "step"):
         try:
             parts = split_quantity(keys[key]) if isinstance(keys.get(key), str) else None
         except UnicodeEncodeError:
-            # Half of a character is no quantity; the schema reports its type.
+            # A text with an unpaired surrogate is not a quantity; the schema reports its type.
             parts = None
         if parts is None:
             continue
@@ -202,7 +202,7 @@ def _numbers_of(keys: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _SteppedRange(Range):
-    """A range on an axis: its values are those of a step or a count."""
+    """A range on an axis, with a step or a count."""
 
     @field_validator("step")
     @classmethod
@@ -216,36 +216,37 @@ class _SteppedRange(Range):
     @classmethod
     def _step_or_count(cls, count: int | None, info: ValidationInfo) -> int | None:
         if "step" in info.data and (info.data["step"] is None) == (count is None):
-            says = ": expected either step or count, as in {from = 1, to = 9, count = 5}"
-            raise KeysError(Fault("missing" if count is None else "conflict", says))
+            message = ": expected either step or count, as in {from = 1, to = 9, count = 5}"
+            raise KeysError(Fault("missing" if count is None else "conflict", message))
         return count
 
 
 class _DrawnRange(Range):
-    """A range to draw from."""
+    """A range to sample from."""
 
     @field_validator("step", "count")
     @classmethod
     def _is_left_out(cls, value: float | None) -> float | None:
         if value is not None:
-            says = ": a range to draw from has neither step nor count; a list has fixed values"
-            raise KeysError(Fault("conflict", says, value=value))
+            message = ": a range to draw from has neither step nor count; a list has fixed values"
+            raise KeysError(Fault("conflict", message, value=value))
         return value
 
 
 class Sample(Table):
-    """Points drawn at random, all axes of the sample together."""
+    """Points drawn at random over several axes together."""
 
     if TYPE_CHECKING:
         # Values can be positional.
         def __init__(self, *values: Any, **keys: Any) -> None: ...
 
     axes: Axes
-    """By parameter: a range without step and count to draw from evenly, or a list to choose from."""
+    """By parameter: a range without step and count, drawn uniformly (in the logarithm for ``scale = "log"``), or a list
+    of choices."""
     count: Annotated[int, Field(strict=True, ge=1, le=MOST_VALUES)]
-    """How many points."""
+    """Number of points."""
     method: Literal["random", "latin-hypercube"] = "random"
-    """``latin-hypercube``: each axis is cut into as many slices as there are points, and every slice is hit once."""
+    """``latin-hypercube`` divides each axis into as many intervals as points, and draws one value in each interval."""
 
     @field_validator("axes")
     @classmethod
@@ -259,23 +260,23 @@ class Sample(Table):
         return axes
 
     def assignments(self, seed: int) -> list[Assignment]:
-        """Draw the points: the same for the same seed on every machine, each axis by a random stream of its own.
+        """Draw the points, with a separate random stream for each axis; they depend only on the seed.
 
         Parameters
         ----------
         seed
-            The sweep's.
+            Seed of the sweep.
         """
         columns = {path: _drawn(axis, self._shares(path, self.count, seed)) for path, axis in self.axes.items()}
         return [{path: column[i] for path, column in columns.items()} for i in range(self.count)]
 
     def _shares(self, path: str, count: int, seed: int) -> list[float]:
-        """Draw where on an axis the points lie, from 0 up to 1."""
+        """Draw the relative positions of the points on an axis, from 0 to 1."""
         stream = random.Random(derived_seed(seed, "sample", self.method, path))
         if self.method == "random":
             return [stream.random() for _ in range(count)]
         slices = list(range(count))
-        # Fisher and Yates, from random() alone: Python promises its numbers for every version.
+        # Fisher-Yates shuffle with random() only, whose numbers are the same in every version of Python.
         for i in range(count - 1, 0, -1):
             j = int(stream.random() * (i + 1))
             slices[i], slices[j] = slices[j], slices[i]
@@ -283,21 +284,21 @@ class Sample(Table):
 
 
 def derived_seed(seed: int, *of: object) -> int:
-    """Derive a seed from another: the first 53 bits of the SHA-256 of ``seed/of/…``, a number that JSON keeps whole.
+    """Derive a seed from another: the first 53 bits of the SHA-256 of ``seed/of/…``, which are exact in JSON.
 
     Parameters
     ----------
     seed
         The other seed.
     of
-        What the seed is for.
+        The purpose of the seed.
     """
     text = "/".join(map(str, (seed, *of)))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 11
 
 
 def flat(axes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return axes by path, whether the path is one key or nested tables.
+    """Return axes by path, with nested tables flattened.
 
     Parameters
     ----------
@@ -308,7 +309,7 @@ def flat(axes: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in axes.items():
         within = isinstance(value, Mapping) and any(isinstance(each, Mapping | list) for each in value.values())
-        # A table that is neither a range nor part of a path is read as a range, which has the better message.
+        # A table that is neither a range nor part of a path is read as a range, which gives a better error message.
         if isinstance(value, Mapping) and (within or not value.keys() & range_keys):
             found |= {f"{key}.{path}": axis for path, axis in flat(value).items()}
         else:
@@ -317,14 +318,14 @@ def flat(axes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def path_faults(paths: Iterable[str]) -> list[Fault]:
-    """Return a fault for each path that is not that of a parameter.
+    """Return a fault for each invalid path of a parameter.
 
     Parameters
     ----------
     paths
         The paths.
     """
-    expected = "is no path of a parameter, such as workload.arrival.rate_per_s"
+    expected = "is not the path of a parameter, such as workload.arrival.rate_per_s"
     wrong = [path for path in paths if not all(key.strip() for key in path.split("."))]
     return [Fault("notation", f": {json.dumps(path)} {expected}", value=path) for path in wrong]
 
@@ -335,12 +336,12 @@ def axis_values(axis: Any) -> list[Any]:
     Parameters
     ----------
     axis
-        A list, a :class:`Range`, or a range as a file has it: ``{"from": 1, "to": 9, "count": 5}``.
+        A list, a :class:`Range`, or a range as in a file: ``{"from": 1, "to": 9, "count": 5}``.
 
     Raises
     ------
     KeysError
-        If it has none.
+        If the axis is invalid or has no values.
     """
     if isinstance(axis, Mapping | Range):
         return range_of(axis, _SteppedRange)._values()
@@ -354,7 +355,7 @@ def axis_values(axis: Any) -> list[Any]:
 
 
 def _list(axis: Any) -> list[Any]:
-    """Return the values of a list as a scenario would have them."""
+    """Return the values of a list in the form of a scenario."""
     if hasattr(axis, "tolist"):
         axis = axis.tolist()
     if isinstance(axis, str) or not isinstance(axis, Iterable):
@@ -378,7 +379,7 @@ R = TypeVar("R", bound=Range)
 
 
 def range_of(axis: "Mapping[str, Any] | Range", kind: type[R]) -> R:
-    """Return a range as one of a stricter class.
+    """Return a range as an instance of a stricter class.
 
     Parameters
     ----------
@@ -390,13 +391,13 @@ def range_of(axis: "Mapping[str, Any] | Range", kind: type[R]) -> R:
     Raises
     ------
     KeysError
-        If it does not have the keys that the class asks for.
+        If its keys are invalid for the class.
     """
     return validated(kind, axis.to_dict() if isinstance(axis, Range) else _numbers_of(axis))
 
 
 def cross_axes(axes: Mapping[str, Any]) -> list[list[Assignment]]:
-    """Return a group for each axis: every value goes with every one of the other groups.
+    """Return a group of assignments for each axis; the groups are combined as a full factorial.
 
     Parameters
     ----------
@@ -407,12 +408,12 @@ def cross_axes(axes: Mapping[str, Any]) -> list[list[Assignment]]:
 
 
 def zip_axes(axes: Mapping[str, Any]) -> list[Assignment]:
-    """Return a group of axes that go forward together.
+    """Return one group of assignments for axes whose values are paired in order.
 
     Parameters
     ----------
     axes
-        Axes by parameter, all with as many values.
+        Axes by parameter, all with the same number of values.
     """
     if not axes:
         raise KeysError(Fault("out-of-range", ": names no axes"))
@@ -420,20 +421,20 @@ def zip_axes(axes: Mapping[str, Any]) -> list[Assignment]:
     faults = path_faults(axes)
     for path, axis in axes.items():
         with collect_faults(faults, path):
-            # A value may be repeated here: each time it goes with another one.
+            # Zipped axes may repeat a value.
             columns[path] = axis_values(axis) if isinstance(axis, Mapping | Range) else _list(axis)
     if faults:
         raise KeysError(*faults)
     lengths = {path: len(column) for path, column in columns.items()}
     if len(set(lengths.values())) > 1:
         counts = ", ".join(f"{path} has {length}" for path, length in lengths.items())
-        says = f": axes that go together need as many values each: {counts}"
-        raise KeysError(Fault("conflict", says, path=next(iter(axes))))
+        message = f": zipped axes need equal numbers of values: {counts}"
+        raise KeysError(Fault("conflict", message, path=next(iter(axes))))
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _drawn(axis: Any, shares: list[float]) -> list[Any]:
-    """Return the values of an axis at shares of its way."""
+    """Return the values of an axis at relative positions."""
     if isinstance(axis, Mapping | Range):
         ranged = range_of(axis, _DrawnRange)
         return [ranged.at(share) for share in shares]
@@ -442,14 +443,14 @@ def _drawn(axis: Any, shares: list[float]) -> list[Any]:
 
 
 def plain_value_of(value: Any, place: str = "") -> Any:
-    """Return a value as it would come out of a scenario's file.
+    """Return a value in the form in which it is read from a scenario file.
 
     Parameters
     ----------
     value
-        What was given.
+        The given value.
     place
-        Its path.
+        Path of the value.
     """
     try:
         plain = json.loads(json.dumps(value, default=plain_value, allow_nan=False))
@@ -470,7 +471,7 @@ def _few(count: int, place: str) -> None:
 
 
 def _format_value(value: Any) -> str:
-    """Return a value for a message; its type if it is too long or too deep to be written."""
+    """Return the text of a value for a message, or its type if it cannot be written."""
     try:
         return repr(value)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Pictures of sweeps."""
+"""Charts of sweeps."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 __all__ = ["sweep_chart"]
 
-#: Panels in a row, and how much smaller they are than a chart by itself.
+#: Panels in a row, and their size relative to a single chart.
 COLUMNS, PANEL_SHARE = 3, 0.55
 
-#: Most values of an axis without numbers: more colours would look alike.
+#: Maximum number of values with distinct colours; more values get a continuous colour scheme.
 MOST_COLOURS = len(COLOURS)
 
-#: Shares of the first value by which neighbours have to grow for an axis to be logarithmic.
+#: An axis is logarithmic if the ratios of consecutive values exceed this and are similar.
 LOG_RATIO = 1.5
 
 
@@ -33,31 +33,31 @@ def sweep_chart(
     facet: str | None = None,
     log_scale: bool = False,
 ) -> "altair.TopLevelMixin":
-    """Draw a metric of a sweep along an axis; the band is its 95 % confidence interval over replications.
+    """Draw a metric of a sweep over an axis, with a band for the 95 % confidence interval over replications.
 
     Parameters
     ----------
     results
         The sweep.
     metric
-        Its path in the summary.
+        Path of the metric in the summary.
     x
-        The axis to the right; the first one with numbers otherwise.
+        The horizontal axis; by default, the first numeric one.
     colour
-        The axis shown by colours; the next one if not given.
+        The axis shown by colours; by default, the next one.
     facet
-        The axis with a panel for each value; the next one otherwise.
+        The axis with a panel for each value; by default, the next one.
     log_scale
-        True if the metric's axis is logarithmic.
+        True for a logarithmic axis of the metric.
     """
     x, colour, facet = _roles(results, x, colour, facet)
     rows = _rows(results, metric, x, colour, facet)
     if not rows:
-        says = f"no run of {results.definition.sweep} has {metric}"
-        raise make_error(SledsimError, "missing", says, path="metric", value=metric, file=results.store.path)
+        message = f"no run of {results.definition.sweep} has {metric}"
+        raise make_error(SledsimError, "missing", message, path="metric", value=metric, file=results.store.path)
     alt = altair_library()
     numeric = x is not None and results.is_numeric(x)
-    # Where each place on the axis is another point in every respect, as in a sample, nothing lies between two of them.
+    # Points of a sample differ in all axes, so that a line between them has no meaning.
     joined = numeric and not any(
         _follows(results, name, [x]) for name in _varied_parameters(results) if x not in (None, name)
     )
@@ -89,7 +89,7 @@ def sweep_chart(
 def _roles(
     results: Results, x: str | None, colour: str | None, facet: str | None
 ) -> tuple[str | None, str | None, str | None]:
-    """Give each axis its place: the first one with numbers to the right, the others as colours and panels."""
+    """Choose the horizontal axis (the first numeric one), the axis of colours and the axis of panels."""
     for name, given in (("x", x), ("colour", colour), ("facet", facet)):
         if given is not None:
             require_axis(results.parameters, given, name)
@@ -97,7 +97,7 @@ def _roles(
     if x is None and (free or results.parameters):
         x = next((name for name in free if results.is_numeric(name)), (free or results.parameters)[0])
         free = [name for name in free if name != x]
-    # An axis that varies with a drawn one needs no dimension of its own.
+    # An axis determined by a drawn one needs no separate dimension.
     free = [name for name in free if not _follows(results, name, [x, colour, facet])]
     if colour is None and free:
         colour = free.pop(0)
@@ -105,21 +105,21 @@ def _roles(
     if facet is None and free:
         facet = free.pop(0)
     if free:
-        says = (
-            f"a chart has room for three axes; {', '.join(free)} would be drawn over one another: "
-            "choose a sweep with fewer, or export it"
+        message = (
+            f"a chart shows at most three axes; {', '.join(free)} would overlap: choose a sweep with fewer axes, or "
+            "export it"
         )
-        raise make_error(SledsimError, "unsupported", says, value=free)
+        raise make_error(SledsimError, "unsupported", message, value=free)
     return x, colour, facet
 
 
 def _varied_parameters(results: Results) -> list[str]:
-    """Return the axes that have more than one value."""
+    """Return the axes with more than one value."""
     return [name for name in results.parameters if len({values.get(name) for values in results.points.values()}) > 1]
 
 
 def _follows(results: Results, name: str, others: Sequence[str | None]) -> bool:
-    """Return true if other axes leave an axis no choice."""
+    """Return true if the values of other axes determine the value of an axis."""
     drawn = [other for other in others if other is not None]
     seen: dict[tuple[str, ...], str] = {}
     places = ((common_values(values, drawn), values.get(name, "")) for values in results.points.values())
@@ -130,12 +130,12 @@ def _rows(results: Results, metric: str, x: str | None, colour: str | None, face
     rows = []
     is_numeric = x is not None and results.is_numeric(x)
     for point, found in sorted(results.estimates(metric).items()):
-        said = results.points[point]
-        place = said[x] if x else results.definition.sweep
+        axis_values = results.points[point]
+        place = axis_values[x] if x else results.definition.sweep
         number = results.number(x, place) if x and is_numeric else None
         row: dict[str, Any] = {"x": place if number is None else number, "mean": found.mean, "runs": found.count}
         row |= {"low": found.low, "high": found.high}
-        row |= {role: said[name] for role, name in (("colour", colour), ("facet", facet)) if name}
+        row |= {role: axis_values[name] for role, name in (("colour", colour), ("facet", facet)) if name}
         rows.append(row)
     return rows
 
@@ -148,7 +148,7 @@ def _x_axis(alt: Any, results: Results, x: str | None, rows: list[dict[str, Any]
             "x:N", title=_short(x), sort=list(dict.fromkeys(row["x"] for row in rows)), axis=alt.Axis(labelAngle=0)
         )
     places = sorted({row["x"] for row in rows})
-    # Values that grow by ratios, such as those of a log range, would crowd at the left.
+    # Geometric values, such as those of a log range, would crowd at the left of a linear axis.
     ratios = [after / before for before, after in pairwise(places)] if places[0] > 0 else []
     grows = len(ratios) > 1 and min(ratios) > LOG_RATIO and max(ratios) < LOG_RATIO * min(ratios)
     scale = alt.Scale(type="log", nice=False) if grows else alt.Scale(zero=False, nice=False, padding=12)
@@ -161,10 +161,10 @@ def _y_axis(alt: Any, metric: str, rows: list[dict[str, Any]], *, log_scale: boo
         return alt.Y("mean:Q", title=metric_label(metric), scale=alt.Scale(zero=False))
     least = min(row["mean"] for row in rows)
     if least <= 0:
-        says = f"{metric} has values of {least:g}: a logarithmic axis has no place for them"
-        raise make_error(SledsimError, "out-of-range", says, path=metric, value=least, allowed={"above": 0})
+        message = f"{metric} has values of {least:g}, which a logarithmic axis cannot show; use a linear one"
+        raise make_error(SledsimError, "out-of-range", message, path=metric, value=least, allowed={"above": 0})
     for row in rows:
-        # An interval that reaches below 0 goes on below the axis.
+        # An interval that extends below 0 is cut off at the lower end of the axis.
         row["low"] = row["low"] and max(row["low"], least / 10)
     return alt.Y("mean:Q", title=metric_label(metric), scale=alt.Scale(type="log", nice=False, padding=12))
 
@@ -186,7 +186,7 @@ def _subtitle(results: Results, rows: list[dict[str, Any]]) -> str:
 
 
 def _short(parameter: str) -> str:
-    """Return what an axis is called: its path without the room that goes without saying."""
+    """Return the label of an axis: its path without the prefix ``system.``."""
     return parameter.removeprefix("system.")
 
 

@@ -1,4 +1,4 @@
-"""Values of axes tried before anything runs: all that is wrong, each fault with the axis that it comes from."""
+"""Validation of the values of axes before a sweep runs; each fault names the axis that causes it."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,20 +14,20 @@ from sledsim.sweep.axes import Assignment
 
 __all__ = ["Checks", "beside", "order_settings", "own_path"]
 
-#: Values of a group that are looked at before anything runs.
+#: Approximate maximum number of values of a group that are checked.
 MOST_CHECKED = 200
 
-#: Faults by kind, path and axis: two faults with the same of these are the same.
+#: Faults by kind, path and axis, which identify a fault.
 Found = dict[tuple[str, str | None, str | None], Fault]
 
 
 def own_path(path: str) -> str:
-    """Return a path of the base scenario, where a document may have it, without what may go without saying."""
+    """Return a path of the base scenario without the optional prefixes ``scenario.`` and ``system.``."""
     return path.strip().removeprefix("scenario.").removeprefix("system.")
 
 
 def order_settings(settings: Sequence[Setting]) -> list[Setting]:
-    """Return settings in the order in which they replace values: whole tables before the keys in them.
+    """Return settings in the order in which they replace values: tables before the keys in them.
 
     Parameters
     ----------
@@ -44,18 +44,18 @@ def order_settings(settings: Sequence[Setting]) -> list[Setting]:
 
 @dataclass(frozen=True)
 class Checks:
-    """Tries the values of axes on a scenario.
+    """Checks the values of axes by resolving the scenario with them.
 
     Parameters
     ----------
     base
         The scenario.
     settings
-        What replaces its values at a point.
+        Returns the settings of a point.
     key
-        The key in the sweep's document of an axis, or of one of its values by its number.
+        Returns the key of an axis, or of one of its values by number, in the sweep's document.
     located
-        Says where a key of that document stands.
+        Adds the location of its key in that document to a fault.
     """
 
     base: Written
@@ -64,40 +64,41 @@ class Checks:
     located: Callable[[Fault], Fault]
 
     def first(self, groups: Sequence[Sequence[Assignment]]) -> Resolved:
-        """Resolve the first point of groups that are crossed."""
-        return _right(*self._tried(_merge_groups(groups, 0), {}, {}))
+        """Resolve the first point of crossed groups."""
+        return _raise_if_any(*self._try(_merge_groups(groups, 0), {}, {}))
 
     def every(self, groups: Sequence[Sequence[Assignment]]) -> Resolved:
-        """Resolve the first point of groups that are crossed, and every value beside the first ones of the others.
+        """Resolve the first point of crossed groups, and each value combined with the first values of other groups.
 
-        What is wrong there may be right beside their last ones, those at least that are right themselves.
+        A value with faults may be valid with other values. It is tried again with the last valid value of each group,
+        and with the last values if their point is valid; only faults that occur in all cases are raised.
         """
-        first, right, last = _merge_groups(groups, 0), _merge_groups(groups, 0), _merge_groups(groups, -1)
-        scenario, before = self._tried(first, {}, {})
-        doubtful: list[tuple[Assignment, dict[str, int], Found]] = []
+        first, valid, last = _merge_groups(groups, 0), _merge_groups(groups, 0), _merge_groups(groups, -1)
+        scenario, before = self._try(first, {}, {})
+        suspects: list[tuple[Assignment, dict[str, int], Found]] = []
         for group in groups:
             for i in range(1, len(group), max(1, len(group) // MOST_CHECKED)):
                 values, numbers = group[i], dict.fromkeys(group[i], i)
-                found = self._tried(first | values, numbers, before)[1]
+                found = self._try(first | values, numbers, before)[1]
                 if found.keys() <= before.keys():
-                    right |= values
+                    valid |= values
                 else:
-                    doubtful.append((values, numbers, found))
+                    suspects.append((values, numbers, found))
         known = dict(before)
-        others = [right, last] if doubtful and self._tried(last, {}, {})[0] else [right]
-        for values, numbers, found in doubtful:
-            still = [self._tried(other | values, numbers, before)[1] for other in others]
+        others = [valid, last] if suspects and self._try(last, {}, {})[0] else [valid]
+        for values, numbers, found in suspects:
+            still = [self._try(other | values, numbers, before)[1] for other in others]
             for each in found:
                 if all(each in every for every in still):
                     known.setdefault(each, found[each])
-        return _right(scenario, known)
+        return _raise_if_any(scenario, known)
 
-    def _tried(self, values: Assignment, numbers: Mapping[str, int], before: Found) -> tuple[Resolved | None, Found]:
-        """Resolve a point; values on trial have numbers, the others are the first of their axes."""
+    def _try(self, values: Assignment, numbers: Mapping[str, int], before: Found) -> tuple[Resolved | None, Found]:
+        """Resolve a point and return its faults; ``numbers`` has the indices of the checked values of axes."""
         try:
             resolved = self.base.resolve(self.settings(values))
             if resolved.values["workload"]["kind"] == "session":
-                # A workload without requests: no run would begin.
+                # A session has no requests, so that the core rejects the run.
                 _core.run(resolved)
             return resolved, {}
         except ScenarioError as error:
@@ -105,7 +106,7 @@ class Checks:
             for fault in error.faults:
                 axis = _axis_of(fault, values, numbers)
                 if axis is None and len(numbers) == 1 and (fault.kind, fault.path, None) not in before:
-                    # Wrong only since this value is there: a key that another kind does not have.
+                    # A fault caused by this value without being located at it, such as a key of another kind.
                     (axis,) = numbers
                 key, named = None, self.located(fault)
                 if axis is not None:
@@ -114,7 +115,7 @@ class Checks:
             return None, found
 
     def _of_axis(self, fault: Fault, axis: str, number: int, value: Any) -> tuple[str, Fault]:
-        """Return the key of what an axis says, and a fault of it with its place: the scenario's file is right."""
+        """Return the key of an axis, and the fault relocated from the scenario's file to that key."""
         below = _below(own_path(fault.path or ""), own_path(axis))
         unknown = fault.kind == "unknown-key" and _below(own_path(axis), own_path(fault.path or "")) is not None
         key = self.key(axis, None if unknown else number)
@@ -137,13 +138,13 @@ class Checks:
         return key, fault.about(f"{kind} {axis!r} = {json.dumps(value)}")
 
     def _nearest(self, axis: str) -> str | None:
-        """Return the parameter whose name is most like that of an axis."""
+        """Return the parameter with the name most similar to that of an axis."""
         try:
             values = self.base.resolve(self.settings({})).values
         except SledsimError:
             return None
         known = [own_path(each) for each in _leaf_paths(values)]
-        # A part of a name is nearer to the whole than another name that happens to be as short.
+        # Prefer names that contain the given one to other similar names.
         last = axis.strip().rpartition(".")[2]
         longer = [each for each in known if last in each.rpartition(".")[2]]
         return next(iter(_core.most_like(own_path(axis), longer or known, 1)), None)
@@ -156,7 +157,7 @@ def beside(
     key: Callable[[str, int | None], str],
     untried: Iterable[str],
 ) -> list[Fault]:
-    """Return the faults of the base scenario of a document, and of values of its axes, if other axes are wrong.
+    """Return the faults of a document's base scenario and of its valid axes, if other axes are invalid.
 
     Parameters
     ----------
@@ -165,35 +166,35 @@ def beside(
     settings
         Values that replace those of the scenario.
     groups
-        For each axis that is right by itself, its assignments.
+        Assignments of each valid axis.
     key
         As for :class:`Checks`.
     untried
-        Paths of the other axes. Faults that may depend on them are left out.
+        Paths of the invalid axes. Faults that may depend on them are left out.
     """
     try:
         base = source.written(source.scenario("scenario"), "scenario")
         Checks(base, lambda values: order_settings([*settings, *values.items()]), key, source.located).every(groups)
     except SledsimError as error:
-        hung = [_table_of(path.strip().removeprefix("scenario.")) for path in untried]
-        return [fault for fault in error.faults if not any(_hangs(fault, path) for path in hung)]
+        missing = [_changed_path(path.strip().removeprefix("scenario.")) for path in untried]
+        return [fault for fault in error.faults if not any(_may_depend(fault, path) for path in missing)]
     return []
 
 
-def _table_of(path: str) -> str:
-    """Return the path of what is another where an axis has another value: of a kind or a name, of what has it."""
+def _changed_path(path: str) -> str:
+    """Return the path of the part of a scenario that an axis changes: for a kind or name, the whole table."""
     table, _, key = path.rpartition(".")
     return (table or "system") if key in ("kind", "name", "mechanism") else path
 
 
-def _hangs(fault: Fault, path: str) -> bool:
-    """Return true if what is wrong may be so because nothing is set at a path."""
+def _may_depend(fault: Fault, path: str) -> bool:
+    """Return true if a fault may depend on the value at a path."""
     keys = [key.removeprefix("scenario.") for key in fault.keys]
     return any(_meet(own_path(path), own_path(key)) or _meet(path, key) for key in keys)
 
 
-def _right(scenario: Resolved | None, found: Found) -> Resolved:
-    """Raise all that is wrong, if anything is."""
+def _raise_if_any(scenario: Resolved | None, found: Found) -> Resolved:
+    """Return the scenario, or raise an error with the faults if there are any."""
     if scenario is None or found:
         raise _core.error_of(ScenarioError, list(found.values()))
     return scenario
@@ -204,7 +205,7 @@ def _merge_groups(groups: Sequence[Sequence[Assignment]], number: int) -> Assign
 
 
 def _axis_of(fault: Fault, values: Assignment, numbers: Mapping[str, int]) -> str | None:
-    """Return the axis that says what is wrong; else one that a key leads to which the sentence names."""
+    """Return the axis at or above the path of a fault; else an axis related to a key in its message."""
     own = [axis for axis in values if _below(own_path(fault.path or ""), own_path(axis)) is not None]
     keys = [own_path(key) for key in fault.keys]
     meeting = [axis for axis in (*numbers, *values) if any(_meet(own_path(axis), key) for key in keys)]
@@ -212,12 +213,12 @@ def _axis_of(fault: Fault, values: Assignment, numbers: Mapping[str, int]) -> st
 
 
 def _below(path: str, axis: str) -> list[str] | None:
-    """Return the keys of a path from the end of an axis on, if it leads there."""
+    """Return the keys of a path below an axis; ``None`` if it is not below the axis."""
     return f"{path}.".removeprefix(f"{axis}.").split(".")[:-1] if f"{path}.".startswith(f"{axis}.") else None
 
 
 def _meet(axis: str, key: str) -> bool:
-    """Return true if one of two paths leads to the other."""
+    """Return true if one of two paths is equal to or below the other."""
     return f"{axis}.".startswith(f"{key}.") or f"{key}.".startswith(f"{axis}.")
 
 

@@ -1,4 +1,4 @@
-"""Runs of a sweep on the workers of a Dask cluster: scenarios go there, numbers come back."""
+"""Runs of a sweep on the workers of a Dask cluster."""
 
 import collections
 import logging
@@ -26,47 +26,48 @@ __all__ = ["Cluster"]
 
 LOCAL = "local"
 
-#: How long to wait for an answer of a scheduler, and for its first worker, s.
+#: Timeouts of the connection to a scheduler, and of its first worker, s.
 REACH_S, WORKER_S = 10.0, 30.0
 
-#: Ctrl-C goes to every process of a terminal; that of the sweep sees to the others.
-DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+#: Preloaded in local workers. A terminal sends Ctrl-C to all its processes, but the process of the sweep stops the
+#: workers itself.
+IGNORE_INTERRUPTS = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 
-#: How long to wait until everything is closed, s.
+#: Timeout of closing the client and the local cluster, s.
 CLOSE_S = 0.4
 
-#: How long a scheduler may be out of reach while a sweep runs, s.
+#: How long a scheduler may be unreachable while a sweep runs, s.
 LOST_S = 30.0
 
-#: How long a package of runs should take, s: with what a worker holds back, results are in the store within a second.
+#: Target duration of a package of runs, s, so that results are in the store within a second.
 PACKAGE_S = 0.2
 
-#: Runs in a package at most, and packages that wait for each thread of a worker.
+#: Maximum number of runs in a package, and number of queued packages per thread of a worker.
 MOST_RUNS, WAITING = 500, 3
 
-#: How often to look how many threads the workers have, s.
+#: Interval at which the threads of the workers are counted, s.
 RECOUNT_S = 1.0
 
-#: How long a local worker that died may take to come back before another one is started: a busy machine takes its time.
+#: How long a local worker that died may take to restart before another one is started, s; long for busy machines.
 RETURN_S = 60
 
-#: How long a cluster may be without any worker, s: a batch system may have a queue.
+#: How long a cluster may be without workers, s; long, as workers of a batch system may wait in a queue.
 WORKERLESS_S = 1800.0
 
 
 class ClusterError(SledsimError):
-    """A cluster cannot be reached, or was lost."""
+    """The error for a cluster that cannot be reached or was lost."""
 
 
 def execute_some(runs: Sequence[Resolved], limit_s: float) -> list[Outcome]:
-    """Run scenarios one after the other, on a worker, until all are done or the time is up; the first is always done.
+    """Run scenarios in sequence, on a worker, until all are done or the time limit is exceeded; run at least the first.
 
     Parameters
     ----------
     runs
         The scenarios.
     limit_s
-        The time.
+        The time limit, s.
     """
     end_when_stuck()
     until = time.monotonic() + limit_s
@@ -80,14 +81,14 @@ def execute_some(runs: Sequence[Resolved], limit_s: float) -> list[Outcome]:
 
 @dataclass
 class Package:
-    """Runs that go to a worker together.
+    """Runs that are submitted to a worker together.
 
     Parameters
     ----------
     runs
         The runs.
     is_suspect
-        True if workers have died with it: nothing else is at work beside it then, so that it is known who is to blame.
+        True if workers have died with it. It then runs alone, so that the cause of another death is known.
     """
 
     runs: list[tuple[Task, Prepared]]
@@ -102,12 +103,12 @@ class Cluster:
     address
         ``"local"`` for processes on this machine, or the address of a scheduler.
     workers
-        How many processes, where they are local.
+        Number of local processes.
 
     Raises
     ------
     ClusterError
-        Where it can't be reached.
+        If the scheduler cannot be reached.
     """
 
     def __init__(self, address: str, workers: int) -> None:
@@ -131,39 +132,39 @@ class Cluster:
 
     def _start(self, workers: int) -> None:
         """Start processes on this machine."""
-        # That a worker died is not worth a warning: its runs are done by another one.
         self._workers = workers
-        # Messages to a worker that is gone may still arrive when the filter that silences it has ended.
+        # Silence warnings of workers that died, as their runs are submitted again. They may also be logged later,
+        # after `silence_logs` of the cluster has ended.
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
         need("dask.config", "cluster").set({"distributed.deploy.lost-worker-timeout": f"{RETURN_S}s"})
         self._local = self._distributed.LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
             processes=True,
-            # Any port: two sweeps may run at a time.
+            # Any free port, as two sweeps may run at a time.
             scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
             silence_logs=logging.CRITICAL,
-            preload=[DEAF],
+            preload=[IGNORE_INTERRUPTS],
         )
         self._client = self._distributed.Client(self._local, set_as_default=False)
 
     def _reach(self, address: str) -> None:
-        """Reach a scheduler, and wait for its first worker."""
+        """Connect to a scheduler, and wait for its first worker."""
         try:
             self._client = self._distributed.Client(address, timeout=REACH_S, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
-            says = f"there is no Dask scheduler to reach ({str(error) or 'no answer'}); start one with "
-            raise self._wrong("unreadable", f"{says}`dask scheduler`, or run without ", ("cluster",)) from None
+            message = f"there is no Dask scheduler to reach ({str(error) or 'no answer'}); start one with "
+            raise self._wrong("unreadable", f"{message}`dask scheduler`, or run without ", ("cluster",)) from None
         try:
             self._client.wait_for_workers(1, timeout=WORKER_S)
         except TimeoutError:
             self._client.close()
-            says = f"the scheduler has no workers; start some with `dask worker {address}`"
-            raise self._wrong("unreadable", says) from None
+            message = f"the scheduler has no workers; start some with `dask worker {address}`"
+            raise self._wrong("unreadable", message) from None
 
-    def _wrong(self, kind: str, *says: str | tuple[str]) -> ClusterError:
+    def _wrong(self, kind: str, *message: str | tuple[str]) -> ClusterError:
         """Return an error of the cluster."""
-        parts = [("cluster",), f" {self._address}: ", *says]
+        parts = [("cluster",), f" {self._address}: ", *message]
         return make_error(ClusterError, kind, parts, path="cluster", value=self._address)
 
     def __enter__(self) -> Self:
@@ -175,7 +176,7 @@ class Cluster:
         for future in list(self._under_way):
             future.cancel()
         if self._local is not None:
-            # Workers that are asked to end would first finish their runs, which are no longer needed.
+            # Kill the workers, as a regular shutdown would wait for their runs, which are no longer needed.
             for nanny in self._local.workers.values():
                 nanny.auto_restart = False
                 with suppress(ProcessLookupError, TypeError):
@@ -185,16 +186,16 @@ class Cluster:
                 with suppress(TimeoutError):
                     each.close(timeout=CLOSE_S)
         if self._local is not None:
-            # At the end of the process Dask would wait ten seconds more for a closing that was given up here.
+            # Otherwise Dask would wait another ten seconds for the shutdown at the exit of the process.
             self._local.shutdown_on_close = False
 
     def work(self, tasks: Queue) -> Iterator[Finished | None]:
-        """Do runs until there are no more; yield each, and nothing about ten times a second.
+        """Execute all runs; yield each finished run, and ``None`` about ten times a second.
 
         Parameters
         ----------
         tasks
-            The runs.
+            The queue of runs.
         """
         seconds_a_run = PACKAGE_S
         more = True
@@ -215,11 +216,11 @@ class Cluster:
                 self._check_reach()
                 yield None
                 continue
-            # Only now is it over: until its answer has been seen, there is something to wait for.
+            # Remove the package only when its answer is processed, so that the loop waits for it.
             package = self._under_way.pop(future)
             if isinstance(answer, list):
                 took_s = sum(outcome.seconds for outcome in answer) / len(answer)
-                # A worker's word counts half: runs differ.
+                # Exponential smoothing, as runs differ in duration.
                 seconds_a_run = 0.5 * (seconds_a_run + took_s)
                 if len(answer) < len(package.runs):
                     self._again.append(Package(package.runs[len(answer) :]))
@@ -229,7 +230,7 @@ class Cluster:
                 yield from self._not_done(package, answer)
 
     def _has_room(self, package: Package | None = None) -> bool:
-        """Return true if the workers could take another package before the ones that they have are done."""
+        """Return true if another package may be submitted."""
         if time.monotonic() - self._counted_at > RECOUNT_S and self._client.status == "running":
             self._recount()
         if (package and package.is_suspect) or any(each.is_suspect for each in self._under_way.values()):
@@ -237,10 +238,10 @@ class Cluster:
         return len(self._under_way) < WAITING * max(1, self._size)
 
     def _recount(self) -> None:
-        """Look how many threads the workers have; where local ones are missing for good, start others."""
+        """Count the threads of the workers, and replace local workers that did not restart."""
         self._counted_at = time.monotonic()
         with suppress(OSError, TimeoutError):
-            # Where it cannot be asked, its status soon says so.
+            # If the scheduler is unreachable, `_check_reach` reports it.
             self._size = sum(self._client.nthreads().values())
         if self._size:
             self._seen_at = self._counted_at
@@ -254,45 +255,45 @@ class Cluster:
         future.add_done_callback(self._answered)
 
     def _answered(self, future: Any) -> None:
-        """Take the answer of a worker; called in a thread of the client's."""
+        """Queue the answer of a worker; called in a thread of the client."""
         try:
-            # Where a worker dies before its answer has been fetched, Dask has the package done anew, and this waits.
+            # If a worker dies before its result is fetched, Dask repeats the package, and this call waits for it.
             answer = future.result()
         except BaseException as error:
-            # Every error is passed on to the waiting side.
+            # Errors are handled by the consumer of the queue.
             answer = error
         self._answers.put((future, answer))
 
     def _not_done(self, package: Package, error: BaseException | None) -> Iterator[Finished]:
-        """See to a package that no worker has done."""
+        """Handle a package that failed: repeat its runs one by one, or report the run that kills workers."""
         if not isinstance(error, self._distributed.KilledWorker):
             self._check_reach()
-            says = f"a worker could not run anything ({type(error).__name__}: {error}); it needs Sledsim "
-            raise self._wrong("unsupported", f"{says}{_core.__version__}, and the same folders for traces")
+            message = f"a worker could not run anything ({type(error).__name__}: {error}); it needs Sledsim "
+            raise self._wrong("unsupported", f"{message}{_core.__version__}, and the same folders for traces")
         if not package.is_suspect:
-            # Workers may have died of one of them, or of what waited beside them: each goes by itself.
+            # Any run of the package, or of packages at the same worker, may be the cause: repeat each run alone.
             self._again += [Package([each], is_suspect=True) for each in package.runs]
             return
         for task, prepared in package.runs:
-            says = f"every worker that it was given to died of it: {error}"
-            yield Finished(task, prepared, not_run(Fault("unsupported", says)))
+            message = f"every worker that ran it died: {error}"
+            yield Finished(task, prepared, not_run(Fault("unsupported", message)))
 
     def _check_reach(self) -> None:
         """Raise if the scheduler has been unreachable for long."""
         if self._client.status == "running":
             self._lost_at = None
             if time.monotonic() - self._seen_at > WORKERLESS_S:
-                says = f"the scheduler has had no workers for {WORKERLESS_S / 60:.0f} minutes; what was done is in the "
-                raise self._wrong("unreadable", f"{says}store: start workers and run the sweep again")
+                message = f"the scheduler has had no workers for {WORKERLESS_S / 60:.0f} minutes; finished runs are in "
+                raise self._wrong("unreadable", f"{message}the store: start workers and run the sweep again")
             return
         self._lost_at = self._lost_at or time.monotonic()
         if self._client.status == "closed" or time.monotonic() - self._lost_at > LOST_S:
-            says = "the scheduler is gone; what was done is in the store: run the sweep again"
-            raise self._wrong("unreadable", says)
+            message = "the connection to the scheduler is lost; finished runs are in the store: run the sweep again"
+            raise self._wrong("unreadable", message)
 
 
 def _package(tasks: Queue, size: int) -> tuple[Package, list[Finished]]:
-    """Return the next package of runs; runs that need no worker are finished at once."""
+    """Return the next package of runs, and runs that are finished without a worker."""
     runs: list[tuple[Task, Prepared]] = []
     finished: list[Finished] = []
     while len(runs) < size and len(finished) < MOST_RUNS:

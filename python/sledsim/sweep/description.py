@@ -41,13 +41,13 @@ class Task:
     Parameters
     ----------
     point
-        Which point, from 0.
+        Number of the point, from 0.
     replication
-        Which replication of it, from 0.
+        Number of the replication, from 0.
     values
-        What the axes say, by parameter.
+        Values of the axes, by parameter.
     seed
-        What the run's random numbers are made from; ``None`` where the scenario or an axis says it.
+        Seed of the run; ``None`` if the scenario or an axis sets it.
     """
 
     point: int
@@ -57,7 +57,7 @@ class Task:
 
 
 class Sweep(VariedScenario):
-    """A base scenario, and the values that are varied in it. Its fields are the keys of a file.
+    """A base scenario with varied parameters. Its fields are the keys of a file.
 
     Examples
     --------
@@ -79,18 +79,18 @@ class Sweep(VariedScenario):
         def __init__(self, *values: Any, **keys: Any) -> None: ...
 
     axes: Axes = Field(default_factory=dict)
-    """By path of a parameter, a list of values or a range. Axes are crossed: each value meets each of the others."""
+    """By path of a parameter, a list of values or a range. Axes are crossed (full factorial)."""
     zip: Annotated[list[Axes], OneOrMore()] = Field(default_factory=list)
-    """Groups of axes that advance together, value by value."""
+    """Groups of axes whose values are paired in order."""
     sample: Annotated[list[Sample], OneOrMore()] = Field(default_factory=list)
     """Groups of axes whose points are drawn at random."""
     replications: Count = 1
-    """Runs of each point, each with another seed."""
+    """Number of runs of each point, with different seeds."""
     seed: Seed | None = None
-    """Seed from which all others are derived; replication 0 has it itself. Default: that of the scenario."""
+    """Seed of replication 0, from which all other seeds are derived. Default: that of the scenario."""
     random_numbers: Literal["common", "independent"] = "common"
-    """``common``: a replication has the same seed at every point, so that points differ only in what was varied.
-    ``independent``: another seed at every point."""
+    """``common``: a replication has the same seed at every point (common random numbers). ``independent``: every point
+    has its own seeds."""
     overrides: Settings = ()
     """Values that replace those of the scenario, by path."""
     name: Name = "sweep"
@@ -144,7 +144,7 @@ class Sweep(VariedScenario):
 
     @classmethod
     def _named_faults(cls, values: Mapping[str, Any], source: Source, settings: Sequence[str]) -> list[Fault]:
-        """Return the faults of the scenario with the values of axes that are right by themselves."""
+        """Return the faults of the scenario with the values of valid axes."""
         if not isinstance(values.get("scenario"), str | dict):
             return []
         given = {key: _flat_of(values.get(key)) for key in ("axes", "zip", "sample")}
@@ -165,12 +165,12 @@ class Sweep(VariedScenario):
 
     @cached_property
     def _fixed_groups(self) -> list[list[Assignment]]:
-        """The groups that take no random numbers."""
+        """The groups of assignments that are not drawn at random."""
         return cross_axes(self.axes) + [zip_axes(group) for group in self.zip]
 
     @cached_property
     def groups(self) -> list[list[Assignment]]:
-        """The lists of assignments of values to parameters that are crossed."""
+        """The groups of assignments, which are crossed."""
         return self._drawn(self.base_seed if self.sample else 0)
 
     def _drawn(self, seed: int) -> list[list[Assignment]]:
@@ -178,7 +178,7 @@ class Sweep(VariedScenario):
 
     @property
     def parameters(self) -> list[str]:
-        """The parameters that are varied."""
+        """The varied parameters."""
         return [path for _, axes in self._tables for path in axes]
 
     @cached_property
@@ -186,7 +186,7 @@ class Sweep(VariedScenario):
         return _tables_of(self.axes, self.zip, self.sample)
 
     def _key(self, path: str, number: int | None) -> str:
-        """Return the key in a file of an axis, or of a value of it; those of a range, and what is drawn, have its."""
+        """Return the key of an axis, or of one of its values if it is a list, in a file."""
         table, axis = next((table, axes[path]) for table, axes in self._tables if path in axes)
         listed = number is not None and not table.startswith("sample") and not isinstance(axis, Mapping | Range)
         return f"{table}.{path}.{number}" if listed else f"{table}.{path}"
@@ -197,16 +197,16 @@ class Sweep(VariedScenario):
 
     @property
     def runs(self) -> int:
-        """How many runs the sweep is made of: points times replications."""
+        """Number of runs: points times replications."""
         return len(self) * self.replications
 
     def point(self, number: int) -> Assignment:
-        """Return what the axes say at a point; the last axis goes fastest.
+        """Return the values of the axes at a point; the last axis varies fastest.
 
         Parameters
         ----------
         number
-            Which point, from 0.
+            Number of the point, from 0.
         """
         parts: list[Assignment] = []
         for group in reversed(self.groups):
@@ -215,21 +215,21 @@ class Sweep(VariedScenario):
         return {path: value for part in reversed(parts) for path, value in part.items()}
 
     def tasks(self) -> Iterator[Task]:
-        """Yield the runs: every point once, then every point again with the next seed."""
+        """Yield the runs: replication 0 of every point, then replication 1, and so on."""
         for replication in range(self.replications):
             for number in range(len(self)):
                 values = self.point(number)
                 yield Task(number, replication, values, self.seed_of(values, replication))
 
     def seed_of(self, values: Assignment, replication: int) -> int | None:
-        """Return the seed of a run; ``None`` where the scenario or an axis says it.
+        """Return the seed of a run; ``None`` if the scenario or an axis sets it.
 
         Parameters
         ----------
         values
-            What the axes say at its point.
+            Values of the axes at the point.
         replication
-            Which replication of it.
+            Number of the replication.
         """
         if self.replications == 1 and self.seed is None and self.random_numbers == "common":
             return None
@@ -238,7 +238,7 @@ class Sweep(VariedScenario):
         return derived_seed(self.base_seed, replication) if replication else self.base_seed
 
     def settings(self, task: Task) -> list[Setting]:
-        """Return the values that replace those of the base scenario in a run: whole tables before the keys in them.
+        """Return the settings that replace values of the base scenario in a run: tables before the keys in them.
 
         Parameters
         ----------
@@ -252,7 +252,7 @@ class Sweep(VariedScenario):
         return order_settings([*self.overrides, *of_task.items()])
 
     def prepare(self, task: Task) -> Prepared:
-        """Resolve a run and give it its key.
+        """Resolve a run and compute its key.
 
         Parameters
         ----------
@@ -262,26 +262,26 @@ class Sweep(VariedScenario):
         return prepare_base(self.base, self.settings(task))
 
     def check(self) -> Resolved:
-        """Resolve the first point, and every value of every axis with the first values of the others.
+        """Resolve the first point, and each value of each axis combined with the first values of the others.
 
-        A value that is not allowed there may go with their last ones: an axis of requests beside one of those left
-        out at the beginning, say. Of a long axis, a share of its values is looked at.
+        A value with faults may be valid with other values, such as a number of requests with another warm-up. It is
+        tried again with the last values of the other axes. For long axes, only a part of the values is checked.
 
         Returns
         -------
         Resolved
-            The first point's scenario.
+            The scenario of the first point.
 
         Raises
         ------
         ScenarioError
-            With every axis that names no parameter, and every value that is not allowed: its key in the sweep's file,
-            such as ``axes.scheduler.1``, with file and line where there is one.
+            If an axis is not a parameter, or a value is invalid. There is a fault for each, with its key in the sweep's
+            file, such as ``axes.scheduler.1``, and with file and line if there is a file.
         """
         try:
             groups = self.groups
         except ScenarioError:
-            # Why there is no seed is found among all that is wrong; so long, any other will do.
+            # The scenario has no valid seed. The check below reports its faults, so that any seed serves.
             groups = self._drawn(0)
         return self._checks(self._ordered, self._key).every(groups)
 
@@ -291,7 +291,7 @@ SweepLike = Sweep | Mapping[str, Any] | Path | str
 
 
 def _flat_of(given: Any) -> dict[str, Any]:
-    """Return the axes by path of one table or of several, as far as they are tables; a sample has a table of them."""
+    """Return the axes by path of one table or several, without values that are not tables, and of samples."""
     tables = [each for each in (given if isinstance(given, list) else [given]) if isinstance(each, Mapping)]
     return {path.removeprefix("axes."): axis for each in tables for path, axis in flat(each).items()}
 
@@ -315,5 +315,5 @@ def _tables_of(
 def _axis_keys(
     axes: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], samples: Sequence[Sample]
 ) -> list[tuple[str, str]]:
-    """Return key and parameter of each axis."""
+    """Return the key and the parameter of each axis."""
     return [(f"{table}.{path}", path) for table, within in _tables_of(axes, groups, samples) for path in within]

@@ -1,4 +1,4 @@
-"""Points chosen one after another, as a search does: each is run into a store, or found there."""
+"""Evaluation of points chosen one after another, as in a search: each is run into a store, or read from it."""
 
 import threading
 from collections.abc import Mapping, Sequence
@@ -34,13 +34,13 @@ class Evaluated(CanFail):
     Parameters
     ----------
     key
-        Its key in the store.
+        Key of the run in the store.
     seed
-        Its seed.
+        Seed of the run.
     faults
-        Why it failed; none where it is done.
+        Reasons of a failure; empty if it succeeded.
     metrics
-        Every number of its summary by its path, such as ``response.mean_ms``; empty where it failed.
+        The numbers of its summary by path, such as ``response.mean_ms``; empty if it failed.
     """
 
     key: str
@@ -50,30 +50,30 @@ class Evaluated(CanFail):
 
 
 class Evaluation:
-    """Runs points that are not known beforehand, on threads or a cluster, into a store that has each of them once.
+    """Runs points that are chosen during the evaluation, on threads or a cluster, into a store without duplicates.
 
-    To be used in a ``with`` statement. Several may write to one store at a time.
+    Use it in a ``with`` statement. Several evaluations may write to one store at a time.
 
     Parameters
     ----------
     scenario
         The base scenario.
     store
-        The folder of the store, made where there is none.
+        The folder of the store, created if it does not exist.
     name
-        What the store calls it.
+        The name in the store.
     replications
-        How often each point is run.
+        Number of runs of each point.
     seed
-        What all seeds are derived from, the same for all points; that of the scenario where it is ``None``.
+        Seed from which all seeds are derived, the same for all points; by default, that of the scenario.
     overrides
         Values that replace those of the base scenario.
     threads
-        How many runs at a time; as many as there are processors otherwise.
+        Number of concurrent runs; by default, the number of processors.
     cluster
         As for :func:`sledsim.sweep.run`.
     retry_failed
-        True to try again what failed before.
+        True to repeat failed runs.
 
     Examples
     --------
@@ -131,34 +131,34 @@ class Evaluation:
             self._recorder.merge()
 
     def _identity(self) -> list[Any]:
-        """Return the identity of this evaluation: its resolved base, with the content of a trace."""
+        """Return the identity of this evaluation: the resolved base scenario, digests of its files, and the seed."""
         base = self._sweep.base
         try:
             values: Any = base.resolve(list(self._sweep.overrides)).values
         except SledsimError as error:
-            # A base that only points complete is identified by its text and by its faults without them.
+            # A base scenario that is invalid without points is identified by its text and its faults.
             values = [base.text, list(self._sweep.overrides), [facts_of(fault) for fault in error.faults]]
         return [values, contents_of(values, base.base_dir), self._sweep.base_seed]
 
     def evaluate(self, points: Sequence[Mapping[str, Any]]) -> list[list[Evaluated]]:
-        """Run points, those that the store does not have; all replications have the same seeds at every point.
+        """Run points that are not in the store; a replication has the same seed at every point.
 
         Parameters
         ----------
         points
-            Values by parameter, a path as for ``--set``.
+            Values by parameter, whose paths are as for ``--set``.
 
         Returns
         -------
         list of list of Evaluated
-            The replications of each point. What was run is in the store.
+            The replications of each point.
 
         Raises
         ------
         SledsimError
-            Where the store or the cluster fails. A run that fails does not: its ``faults`` say why.
+            If the store or the cluster fails. A failed run raises no error; its ``faults`` have the reasons.
         KeyboardInterrupt
-            After Ctrl-C, within about a second; what is done is in the store.
+            After Ctrl-C, within about a second; finished runs are in the store.
         """
         if self._workers is None:
             says = (
@@ -181,41 +181,42 @@ class Evaluation:
                 if outcome is not None:
                     self._found[key] = Evaluated(key, finished.prepared.seed, outcome.faults, outcome.metrics or {})
 
-            # Before the first run: the store of an interrupted evaluation states how many runs are missing.
-            self._remember(numbers, points)
+            # Record the points before the first run, so that the store of an interrupted evaluation has the number of
+            # missing runs.
+            self._record_points(numbers, points)
             queue = Queue(tasks, self._sweep.prepare, self._known)
             if not record(self._workers, queue, self._recorder, lambda _: None, interrupted, note):
                 raise KeyboardInterrupt
-            self._look_up([key for key in places.values() if key not in self._found])
+            self._read_stored([key for key in places.values() if key not in self._found])
             of_point = [[places[number, i] for i in range(self._sweep.replications)] for number in numbers]
         if interrupted.is_set():
-            # Ctrl-C after the last run ends the search too.
+            # Ctrl-C after the last run also ends the search.
             raise KeyboardInterrupt
         return [[self._found[key] for key in keys] for keys in of_point]
 
-    def _remember(self, numbers: Sequence[int], points: Sequence[Mapping[str, Any]]) -> None:
-        """Record the number of points, and the parameters that vary."""
+    def _record_points(self, numbers: Sequence[int], points: Sequence[Mapping[str, Any]]) -> None:
+        """Record the number of points, and the varied parameters."""
         self._numbers.update(numbers)
         names = dict.fromkeys([*self._definition.parameters, *(name for point in points for name in point)])
         if len(self._numbers) != self._definition.points or list(names) != self._definition.parameters:
             self._definition = replace(self._definition, points=len(self._numbers), parameters=list(names))
             self._recorder.record(self._definition)
 
-    def _look_up(self, keys: Sequence[str]) -> None:
-        """Read from the store what was found of runs that were there."""
-        wanted = ", ".join(sql_literal(key) for key in keys)
-        if not wanted:
+    def _read_stored(self, keys: Sequence[str]) -> None:
+        """Read the results of runs that were already in the store."""
+        listed = ", ".join(sql_literal(key) for key in keys)
+        if not listed:
             return
         metrics: dict[str, dict[str, float]] = {key: {} for key in keys}
-        self._store.refuse_contradictions(f"key IN ({wanted})")
-        for key, metric, value in self._store.rows(f"SELECT key, metric, value FROM metrics WHERE key IN ({wanted})"):
+        self._store.refuse_contradictions(f"key IN ({listed})")
+        for key, metric, value in self._store.rows(f"SELECT key, metric, value FROM metrics WHERE key IN ({listed})"):
             metrics[key][metric] = value
-        for key, seed, faults in self._store.rows(f"SELECT key, seed, faults FROM runs WHERE key IN ({wanted})"):
+        for key, seed, faults in self._store.rows(f"SELECT key, seed, faults FROM runs WHERE key IN ({listed})"):
             self._found[key] = Evaluated(key, seed, faults_of_json(faults), metrics[key])
 
 
 def _point(given: Any) -> dict[str, Any]:
-    """Return a point with values as a scenario's file would have them."""
+    """Return a point with its values in the form of a scenario file."""
     point: Mapping[Any, Any] = require_kind(SledsimError, "points", given, dict, "values by parameter")
     found: list[Fault] = []
     values = {}

@@ -1,4 +1,4 @@
-"""One run of a sweep: from its scenario to its summary, in a thread here or on another machine."""
+"""Preparation and execution of one run of a sweep, in a thread or on a worker."""
 
 import hashlib
 import json
@@ -34,28 +34,28 @@ __all__ = [
     "prepare_base",
 ]
 
-#: Hexadecimal digits of a key: 128 bits, so that no two runs of anybody's share one.
+#: Hexadecimal digits of a key: 128 bits, so that keys are unique in practice.
 KEY_DIGITS = 32
 
 DONE, FAILED = "done", "failed"
 
 
 class Stopped(Exception):  # noqa: N818  a requested stop is no error
-    """The sweep ends before this run is over."""
+    """The sweep was stopped before this run ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared(CanFail):
-    """A run ready to go anywhere.
+    """A run that is ready for execution on any worker.
 
     Parameters
     ----------
     key
-        Hash of the scenario, with its seed and the content of its trace, and of Sledsim's version.
+        Hash of the scenario, including its seed and the content of its trace, and of Sledsim's version.
     scenario
-        The scenario; ``None`` where there is none, for
+        The resolved scenario; ``None`` if it is invalid.
     faults
-        what is wrong with it.
+        Faults of an invalid scenario.
     """
 
     key: str
@@ -64,7 +64,7 @@ class Prepared(CanFail):
 
     @property
     def seed(self) -> int:
-        """The scenario's seed; 0 where there is none."""
+        """The seed of the scenario; 0 if the scenario is invalid."""
         return 0 if self.scenario is None else self.scenario.seed
 
 
@@ -104,19 +104,19 @@ class Outcome(CanFail):
     Parameters
     ----------
     metrics
-        Every number of its summary by its path; ``None`` where it failed, for
+        The numbers of its summary by path; ``None`` if it failed.
     faults
-        the reasons.
+        Reasons of a failure.
     histograms
-        By quantity, the lower and the upper edges of its bins in ms and the requests in them.
+        By quantity, the lower and upper edges of its bins in ms and the number of requests in them.
     citations
-        Works that the values of its devices are from.
+        Sources of the values of its devices.
     started_s
-        When it began, in seconds since 1970.
+        Start of the run, in seconds since 1970.
     seconds
-        How long it took.
+        Duration of the run.
     place
-        Where it was run.
+        Machine and process of the run.
     """
 
     metrics: dict[str, float] | None
@@ -129,25 +129,25 @@ class Outcome(CanFail):
 
 
 def canonical(values: Any) -> str:
-    """Write values as the one JSON text that all equal values have; of a scenario its own method does."""
+    """Return the canonical JSON text of values, which is the same for equal values; scenarios have their own method."""
     return json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def prepare_base(base: Written, sets: Sequence[Setting]) -> Prepared:
-    """Resolve a run and give it its key; where it can't be resolved, say why in its place.
+    """Resolve a run and compute its key; a run that cannot be resolved has faults instead of a scenario.
 
     Parameters
     ----------
     base
         The base scenario.
     sets
-        What replaces its values.
+        Settings that replace its values.
     """
     try:
         scenario = base.resolve(list(sets))
         return Prepared(_key(scenario.canonical(_content(scenario))), scenario)
     except SledsimError as error:
-        # The scenario is known by what is wrong with it, wherever that stands: in a text that it is based on, too.
+        # An invalid scenario is identified by its text, settings and faults.
         identity = canonical([base.text, list(sets), [facts_of(fault) for fault in error.faults]])
         return Prepared(_key(identity), None, error.faults)
 
@@ -157,7 +157,7 @@ def _key(identity: str) -> str:
 
 
 def _content(scenario: Resolved) -> tuple[str, str] | None:
-    """Return the name and the digest of a trace: one that changed is another, one that moved is not."""
+    """Return the file name and the digest of a trace, which change with its content but not with its folder."""
     if scenario.trace is None:
         return None
     path = Path(scenario.trace[0])
@@ -172,14 +172,14 @@ def _content(scenario: Resolved) -> tuple[str, str] | None:
 
 
 def contents_of(values: Any, base_dir: str) -> dict[str, str]:
-    """Return the digests of the files that texts among values name.
+    """Return the digests of the files whose names occur as texts in nested values.
 
     Parameters
     ----------
     values
-        Tables, lists, texts.
+        Tables, lists and texts.
     base_dir
-        The folder from which relative names start.
+        The folder of relative names.
     """
     found = {}
     for name in _texts(values):
@@ -189,7 +189,7 @@ def contents_of(values: Any, base_dir: str) -> dict[str, str]:
                 stat = path.stat()
                 found[name] = content_digest(str(path), stat.st_size, stat.st_mtime_ns)
         except (OSError, ValueError):
-            # It could not be the name of a file.
+            # The text is not a valid file name.
             continue
     return found
 
@@ -203,35 +203,35 @@ def _texts(values: Any) -> set[str]:
 
 @cache
 def content_digest(path: str, size: int, modified_ns: int) -> str:
-    """Return the SHA-256 of a file; it is read once as long as its size and time stay.
+    """Return the SHA-256 of a file; the result is cached by size and modification time.
 
     Parameters
     ----------
     path
         The file.
     size
-        Its bytes.
+        Size in bytes.
     modified_ns
-        When it was last written.
+        Modification time, ns.
     """
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def execute(scenario: Resolved, keep_going: Callable[[], bool] | None = None) -> Outcome:
-    """Run a resolved scenario; where it fails, the outcome says why.
+    """Run a resolved scenario; the outcome of a failed run has its faults.
 
     Parameters
     ----------
     scenario
         The scenario.
     keep_going
-        Asked about ten times a second.
+        A function called about ten times a second; the run stops when it returns false.
 
     Raises
     ------
     Stopped
-        Where the run was asked to end before it was over.
+        If the run was stopped.
     """
 
     def watch(*_: object) -> None:
@@ -249,12 +249,12 @@ def execute(scenario: Resolved, keep_going: Callable[[], bool] | None = None) ->
 
 
 def not_run(*faults: Fault) -> Outcome:
-    """Return the outcome of a run that could not even begin.
+    """Return the outcome of a run that could not start.
 
     Parameters
     ----------
     *faults
-        Why.
+        The reasons.
     """
     return Outcome(None, faults, {}, "", time.time(), 0.0, _here())
 

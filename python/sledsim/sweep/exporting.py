@@ -14,16 +14,16 @@ __all__ = ["runs_query", "write_runs", "write_table"]
 
 
 def write_table(store: Store, table: str, path: Path) -> None:
-    """Write a table of a store, every run once.
+    """Write a table of a store, without duplicate runs.
 
     Parameters
     ----------
     store
         The store.
     table
-        Its name.
+        Name of the table.
     path
-        Ends in ``.parquet``, ``.csv`` or ``.json``.
+        The file, with suffix ``.parquet``, ``.csv`` or ``.json``.
     """
     order = ", ".join(COLUMNS[table]) if table in COLUMNS else ""
     store.relation(table)
@@ -33,34 +33,34 @@ def write_table(store: Store, table: str, path: Path) -> None:
 
 
 def write_runs(results: Results, path: Path, metrics: Sequence[str] = ()) -> None:
-    """Write a row for each run of a sweep, as :func:`runs_query` has them.
+    """Write the rows of :func:`runs_query`, one for each run of a sweep.
 
     Parameters
     ----------
     results
         The sweep.
     path
-        Ends in ``.parquet``, ``.csv`` or ``.json``.
+        The file, with suffix ``.parquet``, ``.csv`` or ``.json``.
     metrics
-        Their paths in the summary; all if empty.
+        Paths of the metrics in the summary; all if empty.
     """
     _copy(results.store, runs_query(results, metrics), path)
 
 
 def runs_query(results: Results, metrics: Sequence[str] = ()) -> str:
-    """Return in SQL a row for each run of a sweep: point, replication, seed, status, values of the axes, and metrics.
+    """Return an SQL query for the runs of a sweep: point, replication, seed, status, values of the axes, metrics.
 
     Parameters
     ----------
     results
         The sweep.
     metrics
-        Their paths in the summary; all if empty.
+        Paths of the metrics in the summary; all if empty.
     """
     known = results.metrics()
     for metric in metrics:
         if metric not in known:
-            # This raises the error that names the nearest.
+            # Raises an error that suggests the nearest metrics.
             results.values(metric)
     definition = sql_literal(results.definition.definition)
     results.store.refuse_contradictions(f"key IN (SELECT key FROM parameters WHERE definition = {definition})")
@@ -72,11 +72,9 @@ def runs_query(results: Results, metrics: Sequence[str] = ()) -> str:
         f"SELECT {', '.join(['point', 'replication', 'key', *axes])} FROM parameters "
         f"WHERE definition = {definition} AND replication < {results.definition.replications} GROUP BY ALL"
     )
-    wanted = ", ".join(sql_literal(name) for name in (metrics or known))
+    names = ", ".join(sql_literal(name) for name in (metrics or known))
     of_metrics = (
-        f"PIVOT metrics ON metric IN ({wanted}) USING any_value(value) GROUP BY key"
-        if wanted
-        else "SELECT key FROM runs"
+        f"PIVOT metrics ON metric IN ({names}) USING any_value(value) GROUP BY key" if names else "SELECT key FROM runs"
     )
     return (
         "SELECT p.point, p.replication, r.seed, r.status, p.* EXCLUDE (point, replication, key), m.* EXCLUDE (key), "

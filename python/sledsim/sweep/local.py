@@ -1,4 +1,4 @@
-"""Runs of a sweep on threads of this process: the core lets go of Python's lock while it resolves and simulates."""
+"""Runs of a sweep on threads of this process; the core releases the GIL while it resolves and simulates."""
 
 import threading
 from collections.abc import Generator, Iterator
@@ -14,12 +14,12 @@ __all__ = ["Threads"]
 
 
 class Threads:
-    """Threads that run what a queue gives them.
+    """Threads that execute the runs of a queue.
 
     Parameters
     ----------
     count
-        How many.
+        Number of threads.
     """
 
     def __init__(self, count: int) -> None:
@@ -38,15 +38,15 @@ class Threads:
             self._outcomes.close()
 
     def work(self, tasks: Queue) -> Iterator[Finished | None]:
-        """Do runs until there are no more; yield each, and nothing about ten times a second.
+        """Execute all runs; yield each finished run, and ``None`` about ten times a second.
 
         Parameters
         ----------
         tasks
-            The runs.
+            The queue of runs.
         """
         taken = iter(tasks.take, None)
-        outcomes = in_threads(lambda task: self._done(task, tasks), taken, self._count, tick_s=TICK_S, join=True)
+        outcomes = in_threads(lambda task: self._finish(task, tasks), taken, self._count, tick_s=TICK_S, join=True)
         self._outcomes = outcomes
         for each in outcomes:
             if each is None:
@@ -54,7 +54,7 @@ class Threads:
             elif not isinstance(each[1].exception(), Stopped):
                 yield each[1].result()
 
-    def _done(self, task: Task, tasks: Queue) -> Finished:
+    def _finish(self, task: Task, tasks: Queue) -> Finished:
         prepared = tasks.prepare(task)
         if not tasks.claim(prepared.key):
             return Finished(task, prepared, None)

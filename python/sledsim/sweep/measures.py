@@ -1,4 +1,4 @@
-"""Quantities that a search for good designs can weigh: what a run found, what a design holds, what it costs."""
+"""Metrics of searches: metrics of a run, and capacity, bandwidth and cost of a design."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any
@@ -16,7 +16,7 @@ from sledsim.show.faults import make_error
 
 __all__ = ["NAMED", "PriceList", "metric_function", "with_unit"]
 
-#: The largest price: with it, what any system costs is still a number.
+#: Largest price; the cost of any system stays finite.
 LARGEST_PRICE = 1e15
 Amount = Annotated[float, Field(strict=True, ge=0, le=LARGEST_PRICE)]
 
@@ -25,20 +25,20 @@ class PriceList(Table):
     """Prices, in any one currency. Default: 0."""
 
     mems_per_gb: Amount = 0.0
-    """Of a GB of MEMS storage."""
+    """Price of a GB of MEMS storage."""
     mems_per_sled: Amount = 0.0
-    """Of a sled."""
+    """Price of a sled."""
     mems_per_tip: Amount = 0.0
-    """Of a tip."""
+    """Price of a tip."""
     disk_per_gb: Amount = 0.0
-    """Of a GB of disk."""
+    """Price of a GB of disk storage."""
     disk_per_drive: Amount = 0.0
-    """Of a disk drive."""
+    """Price of a disk drive."""
     ram_per_gb: Amount = 0.0
-    """Of a GB of a RAM cache."""
+    """Price of a GB of a RAM cache."""
 
 
-#: Quantities with a name of their own: where a summary has them, or how they follow from the design; their units.
+#: Named metrics: path in the summary or in :data:`_DESIGN`, and unit.
 NAMED: dict[str, tuple[str, str]] = {
     "response": ("response.mean_ms", "ms"),
     "bandwidth": ("bandwidth.mb_per_s", "MB/s"),
@@ -50,23 +50,23 @@ NAMED: dict[str, tuple[str, str]] = {
     "cost_per_gb": ("design.cost_per_gb", "per GB"),
 }
 
-#: Names of metrics that a message lists at most, beside those of this module.
+#: Maximum number of metrics of the summary in an error message, in addition to the named ones.
 MOST_SUGGESTED = 12
 
 GB = 1e9
 
 
 def metric_function(metrics: Mapping[str, float], scenario: Resolved, prices: PriceList) -> Callable[[str], float]:
-    """Return what gives a quantity of a run by its name.
+    """Return a function that returns a metric of a run by name.
 
     Parameters
     ----------
     metrics
-        Numbers of the run's summary by path.
+        Metrics of the run's summary by path.
     scenario
-        Its scenario.
+        The scenario of the run.
     prices
-        What things cost.
+        The prices.
     """
 
     def quantity(name: str) -> float:
@@ -82,7 +82,7 @@ def metric_function(metrics: Mapping[str, float], scenario: Resolved, prices: Pr
 
 
 def with_unit(name: str) -> str:
-    """Return a quantity's name as headings have it, with its unit where it has a name of its own.
+    """Return the label of a metric in headings, with its unit if it is a named metric.
 
     Parameters
     ----------
@@ -95,34 +95,34 @@ def with_unit(name: str) -> str:
 
 def _unknown_metric(name: str, path: str, metrics: Mapping[str, float]) -> ScenarioError:
     if path.startswith("energy."):
-        says = f"metric {name!r}: the powers of the devices are not known, so there is no {path}"
-        return make_error(ScenarioError, "missing", says, path="metric", value=name)
+        message = f"metric {name!r}: the powers of the devices are not known, so there is no {path}"
+        return make_error(ScenarioError, "missing", message, path="metric", value=name)
     last = path.rpartition(".")[2]
     near = [each for each in metrics if last in each.rpartition(".")[2]][:MOST_SUGGESTED]
-    says = f"metric {name!r} is not among what runs report"
-    return make_error(ScenarioError, "unknown-name", says, path="metric", value=path, known=[*NAMED, *near])
+    message = f"metric {name!r} is not in the results of runs"
+    return make_error(ScenarioError, "unknown-name", message, path="metric", value=path, known=[*NAMED, *near])
 
 
 def _capacity_gb(scenario: Resolved, _: PriceList) -> float:
-    """Room for data of the whole system."""
+    """Return the capacity of the whole system."""
     tree = scenario.explain()
     return float(tree["capacity_blocks"] * tree["block_bytes"] / GB)
 
 
 def _streaming_mb_s(scenario: Resolved, _: PriceList) -> float:
-    """Bandwidth of a scan of the whole device; of all members together where the system has several."""
+    """Return the streaming bandwidth of the device; for several devices, the sum."""
     return sum(_streaming(device, count) for device, count in _devices(scenario.values["system"]))
 
 
 def _streaming(device: Device, count: int) -> float:
     if not isinstance(device, MemsStorage | DiskDrive):
-        says = f"streaming_bandwidth: {device.label} is {device.KIND}, of which none is known"
-        raise make_error(ScenarioError, "unsupported", says, path="metric", value="streaming_bandwidth")
+        message = f"streaming_bandwidth: {device.label} is {device.KIND}, whose streaming bandwidth is unknown"
+        raise make_error(ScenarioError, "unsupported", message, path="metric", value="streaming_bandwidth")
     return device.streaming_bandwidth_mb_s * count
 
 
 def _cost(scenario: Resolved, prices: PriceList) -> float:
-    """Price of all devices and caches."""
+    """Return the price of all devices and caches."""
     total = 0.0
     for device, count in _devices(scenario.values["system"]):
         total += count * _device_cost(device, prices)
@@ -138,8 +138,8 @@ def _device_cost(device: Device, prices: PriceList) -> float:
         return sleds * (per_sled + prices.mems_per_gb * capacity_gb)
     if isinstance(device, DiskDrive):
         return prices.disk_per_drive + prices.disk_per_gb * capacity_gb
-    says = f"cost: {device.label} is {device.KIND}, which has no price"
-    raise make_error(ScenarioError, "unsupported", says, path="metric", value="cost")
+    message = f"cost: {device.label} is {device.KIND}, which has no price"
+    raise make_error(ScenarioError, "unsupported", message, path="metric", value="cost")
 
 
 def _cost_per_gb(scenario: Resolved, prices: PriceList) -> float:
@@ -147,14 +147,14 @@ def _cost_per_gb(scenario: Resolved, prices: PriceList) -> float:
 
 
 def _devices(system: Mapping[str, Any]) -> Iterator[tuple[Device, int]]:
-    """Yield the devices of a system, those that are built alike once with their number."""
+    """Yield the devices of a system with their numbers; identical devices are combined."""
     for component, count in components_in(system):
         if component["kind"] == "drive":
             yield Device(component["device"]), count
 
 
 def _cache_bytes(system: Mapping[str, Any]) -> int:
-    """Return the bytes of all RAM caches of a system."""
+    """Return the total size of the RAM caches of a system."""
     caches = (each for each in components_in(system) if each[0]["kind"] == "ram-cache")
     return sum(int(cache["bytes"]) * count for cache, count in caches)
 

@@ -1,4 +1,4 @@
-"""Searching for good designs: a sampler chooses some, they are run into a store, their results say where to look."""
+"""Searches for good designs: a sampler proposes designs, which are run into a store, and learns from their results."""
 
 import math
 import warnings
@@ -34,69 +34,69 @@ def optimise(
     cluster: str | None = None,
     progress: ProgressCallback | bool | None = None,
 ) -> SearchOutcome:
-    """Search for the designs that serve one or several objectives best.
+    """Search for designs that are optimal for one objective, or Pareto-optimal for several.
 
-    The same search into the same store chooses the same designs again and takes their results from there, so one that
-    was interrupted goes on, and one with more trials begins where the shorter one ended.
+    A repeated search proposes the same designs and takes finished runs from the store. An interrupted search therefore
+    continues, and a search with more trials continues where the shorter one ended.
 
     Parameters
     ----------
     search
         A file (TOML, YAML or JSON), a dictionary with the keys of one, or a :class:`~sledsim.sweep.Search`.
     store
-        The folder that the runs go to, made where there is none; ``NAME.sweep`` otherwise.
+        The folder of the store, created if it does not exist; by default ``NAME.sweep``.
     overrides
         Values that replace those of the base scenario.
     trials
-        How many designs are tried, instead of the number in the file.
+        Number of designs to try, instead of the number in the file.
     threads
-        How many runs at a time; as many as there are processors otherwise.
+        Number of concurrent runs; by default, the number of processors.
     cluster
-        Where to run instead, as for :func:`sledsim.sweep.run`.
+        The cluster to run on instead of threads, as for :func:`sledsim.sweep.run`.
     progress
         A function called after every batch, or true for a progress bar on a terminal.
 
     Raises
     ------
     SledsimError
-        Where the search, the store or the cluster is wrong; what was done until then is in the store.
+        If the search, the store or the cluster fails; finished runs are in the store.
     """
-    whole = Search.load(search, overrides=overrides)
+    loaded = Search.load(search, overrides=overrides)
     if trials is not None:
-        whole = whole.trying(trials)
-    whole.check()
-    guide = _Guide(whole)
-    folder = Path(store) if store is not None else Path(f"{whole.name}.sweep")
+        loaded = loaded.trying(trials)
+    loaded.check()
+    sampler = _DesignSampler(loaded)
+    folder = Path(store) if store is not None else Path(f"{loaded.name}.sweep")
     evaluation = Evaluation(
-        whole.base,
+        loaded.base,
         folder,
-        name=whole.name,
-        replications=whole.replications,
-        seed=whole.seed,
-        overrides=whole.overrides,
+        name=loaded.name,
+        replications=loaded.replications,
+        seed=loaded.seed,
+        overrides=loaded.overrides,
         threads=threads,
         cluster=cluster,
     )
     found: list[Trial] = []
     with evaluation, _show_progress(progress) as show:
         try:
-            while len(found) < whole.trials:
-                designs = guide.ask(min(whole.batch, whole.trials - len(found)))
-                runs = evaluation.evaluate([whole.settings(design) for design in designs])
+            while len(found) < loaded.trials:
+                designs = sampler.propose(min(loaded.batch, loaded.trials - len(found)))
+                runs = evaluation.evaluate([loaded.settings(design) for design in designs])
                 tried = [
-                    _trial(whole, number, design, replications)
+                    _trial(loaded, number, design, replications)
                     for number, (design, replications) in enumerate(zip(designs, runs, strict=True), start=len(found))
                 ]
-                guide.tell(tried)
+                sampler.record(tried)
                 found += tried
-                show(Progress(whole.trials, len(found), sum(each.error is not None for each in found)))
+                show(Progress(loaded.trials, len(found), sum(each.error is not None for each in found)))
         except KeyboardInterrupt:
-            return SearchOutcome(whole, found, folder, complete=False)
-    return SearchOutcome(whole, found, folder, complete=True)
+            return SearchOutcome(loaded, found, folder, complete=False)
+    return SearchOutcome(loaded, found, folder, complete=True)
 
 
-class _Guide:
-    """Chooses designs, through a sampler of Optuna."""
+class _DesignSampler:
+    """Proposes designs with an Optuna sampler."""
 
     def __init__(self, search: Search) -> None:
         optuna = need("optuna", "optimise")
@@ -108,16 +108,16 @@ class _Guide:
         self._failed = optuna.trial.TrialState.FAIL
         self._open: list[Any] = []
 
-    def ask(self, count: int) -> list[Assignment]:
-        """Choose the next designs."""
+    def propose(self, count: int) -> list[Assignment]:
+        """Return the next designs."""
         with warnings.catch_warnings():
-            # Which samplers and options are experimental is no concern of who searches.
+            # Ignore Optuna's warnings about experimental samplers and options.
             warnings.simplefilter("ignore")
             self._open = [self._study.ask(self._distributions) for _ in range(count)]
         return [{path: self._value(path, trial.params[path]) for path in self._distributions} for trial in self._open]
 
-    def tell(self, tried: Sequence[Trial]) -> None:
-        """Say what became of the designs that were chosen last, in their order."""
+    def record(self, tried: Sequence[Trial]) -> None:
+        """Record the results of the last proposed designs, in their order."""
         for trial, found in zip(self._open, tried, strict=True):
             if found.error is not None:
                 self._study.tell(trial, state=self._failed)
@@ -126,17 +126,17 @@ class _Guide:
                 self._study.tell(trial, list(found.objectives))
 
     def _value(self, path: str, chosen: Any) -> Any:
-        """Return a parameter as it is written into a scenario."""
+        """Return the value of a parameter in the form of a scenario."""
         space = self._search.spaces[path]
         return space.written(chosen) if isinstance(space, Range) else space[chosen]
 
 
-#: Where a trial of Optuna keeps by how much the design breaks each constraint.
+#: The attribute of an Optuna trial with the violation of each constraint.
 EXCESS = "excess"
 
 
 def _sampler(optuna: Any, search: Search) -> Any:
-    """Return what chooses designs."""
+    """Return the Optuna sampler of a search."""
 
     def excess(trial: Any) -> list[float]:
         return list(trial.user_attrs.get(EXCESS, [math.inf] * len(search.constraints)))
@@ -154,7 +154,7 @@ def _sampler(optuna: Any, search: Search) -> Any:
 
 
 def _distribution(optuna: Any, space: "Range | list[Any]") -> Any:
-    """Return what a parameter can be, for Optuna; of a list, the place in it."""
+    """Return the Optuna distribution of a parameter; for a list, that of its indices."""
     kinds = optuna.distributions
     if not isinstance(space, Range):
         return kinds.CategoricalDistribution(list(range(len(space))))
@@ -168,7 +168,7 @@ def _distribution(optuna: Any, space: "Range | list[Any]") -> Any:
 
 
 def _last(start: float, stop: float, step: float) -> Any:
-    """Return the last value that steps from a start reach, in decimals as people write them."""
+    """Return the last value that steps from a start reach, computed in decimals to avoid rounding errors."""
     first, last, each = (Decimal(str(number)) for number in (start, stop, step))
     steps = (last - first) // each
     reached = first + steps * each
@@ -176,7 +176,7 @@ def _last(start: float, stop: float, step: float) -> Any:
 
 
 def _trial(search: Search, number: int, design: Assignment, runs: Sequence[Evaluated]) -> Trial:
-    """Sum up the replications of a design."""
+    """Return the trial of a design from its replications."""
     failed = next((each.faults for each in runs if each.faults), None)
     if failed is not None:
         return Trial(number, design, faults=failed)
@@ -196,7 +196,7 @@ def _trial(search: Search, number: int, design: Assignment, runs: Sequence[Evalu
 
 @contextmanager
 def _show_progress(progress: ProgressCallback | bool | None) -> Iterator[ProgressCallback]:
-    """Show how far a search is: on a terminal, to a function, or not at all."""
+    """Yield the progress callback: a progress bar, the given function, or none."""
     if progress is not True:
         yield progress or (lambda _: None)
         return

@@ -29,22 +29,22 @@ __all__ = ["SearchOutcome", "Trial"]
 
 @dataclass(frozen=True)
 class Trial(CanFail):
-    """A design that was tried.
+    """A trial of a design.
 
     Parameters
     ----------
     number
-        Which, from 0.
+        Number of the trial, from 0.
     values
-        Its parameters.
+        Parameters of the design.
     samples
-        For each objective what every replication reached.
+        For each objective, the value of each replication.
     held
-        For each constraint the mean of its quantity.
+        For each constraint, the mean of its metric.
     excess
-        For each constraint by how much it is broken; 0 or less where it is kept.
+        For each constraint, its violation; 0 or less if it is met.
     faults
-        Why the design could not be run, if it could not.
+        Reasons why the design could not be run; empty if it ran.
     """
 
     number: int
@@ -56,29 +56,29 @@ class Trial(CanFail):
 
     @property
     def objectives(self) -> tuple[float, ...]:
-        """For each objective the mean of what its replications reached."""
+        """For each objective, the mean over the replications."""
         return tuple(fmean(each) for each in self.samples)
 
     @property
     def feasible(self) -> bool:
-        """True if the design can be run and keeps every constraint."""
+        """True if the design ran and meets all constraints."""
         return self.error is None and all(each <= 0 for each in self.excess)
 
 
 @dataclass(frozen=True)
 class SearchOutcome(OneTable, Shown):
-    """The designs that were tried, and the best of them.
+    """The trials of a search, and the best designs.
 
     Parameters
     ----------
     search
-        What was asked.
+        The search.
     trials
-        The designs in the order in which they were tried.
+        The trials in order.
     store
-        Where the runs are.
+        The store of the runs.
     complete
-        True if the search came to its end; false when it was interrupted.
+        True if the search ended; false if it was interrupted.
     """
 
     search: Search
@@ -88,26 +88,26 @@ class SearchOutcome(OneTable, Shown):
 
     @property
     def front(self) -> list[Trial]:
-        """The designs that keep all constraints and of which no other is better in one objective and as good in all.
+        """The Pareto-optimal trials among those that meet all constraints; with one objective, the best one.
 
-        With one objective, the best. By rising first objective (falling, where more is better).
+        They are sorted by the first objective, the best value first.
         """
         feasible = [each for each in self.trials if each.feasible]
         signed = {each.number: self._signed(each) for each in feasible}
         best = [
             each for each in feasible if not any(_dominates(other, signed[each.number]) for other in signed.values())
         ]
-        # Designs that reach the same stand there once.
+        # Of trials with equal objectives, keep the first.
         first = {signed[each.number]: each for each in reversed(best)}
         return [first[reached] for reached in sorted(first)]
 
     def _signed(self, trial: Trial) -> tuple[float, ...]:
-        """Return what a trial reached, less being better."""
+        """Return the objectives of a trial with signs such that smaller is better."""
         signs = (-1.0 if each.goal == "maximise" else 1.0 for each in self.search.objectives)
         return tuple(sign * value for sign, value in zip(signs, trial.objectives, strict=True))
 
     def table(self) -> Table:
-        """Return the best designs as a table."""
+        """Return a table of the best designs."""
         search = self.search
         headers = ["trial", *(_header(each) for each in search.objectives), *(str(each) for each in search.constraints)]
         rows = [
@@ -122,7 +122,7 @@ class SearchOutcome(OneTable, Shown):
         return Table([*headers, *search.parameters], rows, title=self._title(), notes=self._nearest_to_constraints())
 
     def _nearest_to_constraints(self) -> list[str]:
-        """Return for each constraint that no trial meets the value nearest to it."""
+        """Return a note with the nearest value for each constraint that no trial meets."""
         notes = []
         ran = [each for each in self.trials if each.error is None]
         for i, constraint in enumerate(self.search.constraints):
@@ -146,7 +146,7 @@ class SearchOutcome(OneTable, Shown):
         return list(self.to_dict(*args)["trials"])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all trials as plain values, those of the front marked."""
+        """Return all trials as plain values; ``front`` marks the Pareto-optimal ones."""
         best = {each.number for each in self.front}
         return {
             "search": self.search.name,
@@ -227,19 +227,19 @@ class SearchOutcome(OneTable, Shown):
         return devices[0]
 
     def save_design(self, path: str | Path, index: int | None = None) -> Trial:
-        """Write the device of a trial as a device file, which can be used wherever a device is named.
+        """Write the device of a trial as a device file.
 
         Parameters
         ----------
         path
-            The file; ends in ``.toml``.
+            The file, with suffix ``.toml``.
         index
             As for :meth:`trial`.
 
         Returns
         -------
         Trial
-            The trial that was saved.
+            The saved trial.
         """
         target = require_path(SledsimError, "path", path)
         require_writable(SledsimError, target, [".toml"])
@@ -248,8 +248,8 @@ class SearchOutcome(OneTable, Shown):
             f"{with_unit(each.metric)} {number(value, 5)}"
             for each, value in zip(self.search.objectives, chosen.objectives, strict=True)
         )
-        said = f"# Trial {chosen.number} of the search {self.search.name}: {reached}."
-        write_atomically(target, f"{said}\n{device.to_toml()}")
+        comment = f"# Trial {chosen.number} of the search {self.search.name}: {reached}."
+        write_atomically(target, f"{comment}\n{device.to_toml()}")
         return chosen
 
     def _nearest_to_ideal(self) -> Trial:
@@ -267,15 +267,15 @@ class SearchOutcome(OneTable, Shown):
         return min(front, key=distance)
 
     def plot(self) -> "altair.TopLevelMixin":
-        """Draw what was tried and the front; with one objective, the best so far by trial."""
+        """Draw all trials and the Pareto front; with one objective, its value and the best so far by trial."""
         from sledsim.sweep.search_chart import search_plot
 
         return search_plot(self)
 
 
 def _dominates(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
-    """Return true if one is as good in everything and better in something; less is better."""
-    return one != other and all(mine <= theirs for mine, theirs in zip(one, other, strict=True))
+    """Return true if one point Pareto-dominates another; smaller values are better."""
+    return one != other and all(a <= b for a, b in zip(one, other, strict=True))
 
 
 def _header(objective: Objective) -> str:

@@ -1,4 +1,4 @@
-"""Two sides of an experiment compared run by run: with common random numbers, most of what is chance cancels."""
+"""Paired comparison of two sides of an experiment: common random numbers reduce the variance of differences."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,35 +22,35 @@ from sledsim.sweep.result_set import (
 
 __all__ = ["Difference", "PairedComparison", "Side", "compare_pairs"]
 
-#: Label of all points together.
+#: Label of the mean over all points.
 ALL_POINTS = "all points"
 
-#: Differences are tables of their own: fewer metrics than a table of one sweep has.
+#: Default metrics; fewer than in a table of one sweep, as each has its own rows.
 DEFAULT_METRICS = ("response.mean_ms", "response.p99_ms", "energy.per_request_mj")
 
-#: Relative difference of sums taken in another order: some thousand roundings of a double.
+#: Relative rounding error of sums in different order.
 ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class Difference:
-    """How much a metric differs between both sides at a point.
+    """The difference of a metric between both sides at a point.
 
     Parameters
     ----------
     values
-        What the axes say that both sides share; ``None`` for all points together.
+        Values of the shared axes; ``None`` for the mean over all points.
     metric
-        Its path in the summary.
+        Path of the metric in the summary.
     a
         Mean of the first side over the pairs.
     b
-        Mean of the second.
+        Mean of the second side.
     difference
-        Of the pairs, second less first, with its 95 % confidence interval by Student's t.
+        Mean difference of the pairs, second minus first, with its 95 % confidence interval by Student's t.
     overloaded
-        The sides, of ``"A"`` and ``"B"``, that cannot keep up with their load where the metric grows with the length of
-        the runs; there is no interval then.
+        The sides, ``"A"`` or ``"B"``, that cannot keep up with their load, if the metric then grows with the length of
+        the runs; in this case there is no interval.
     """
 
     values: dict[str, str] | None
@@ -96,9 +96,9 @@ class Side:
     results
         The sweep.
     name
-        What tables call it.
+        The name in tables.
     chosen
-        What axes have to say for a run to be of this side.
+        Values of axes that select the runs of this side.
     """
 
     results: Results
@@ -106,7 +106,7 @@ class Side:
     chosen: Mapping[str, str]
 
     def places(self, shared: Sequence[str]) -> dict[tuple[tuple[str, ...], int], tuple[int, int]]:
-        """Return point and replication of each run by what the shared axes say and the run's seed.
+        """Return point and replication of each run by the values of the shared axes and the seed.
 
         Parameters
         ----------
@@ -122,31 +122,31 @@ class Side:
             identity = (common_values(values, shared), seeds[key])
             if identity in found:
                 own = [name for name in self.results.parameters if name not in shared and name not in self.chosen]
-                says = (
-                    f"{self.name}: several runs fit the same one of the other side, as only this side varies "
+                message = (
+                    f"{self.name}: several runs match one run of the other side, as only this side varies "
                     f"{', '.join(own)}"
                 )
-                raise make_error(StoreError, "conflict", says, value=own)
+                raise make_error(StoreError, "conflict", message, value=own)
             found[identity] = place
         return found
 
 
 class PairedComparison(OneTable, Plain):
-    """Two sides of an experiment, compared run by run.
+    """A paired comparison of two sides of an experiment.
 
-    Runs make a pair where the axes that both sides have say the same and the seeds are the same.
+    Two runs form a pair if the values of the shared axes and the seeds are equal.
 
     Parameters
     ----------
     a
         The first side.
     b
-        The second; differences are this one less the first.
+        The second side; differences are second minus first.
 
     Raises
     ------
     StoreError
-        Where no two runs make a pair.
+        If there are no pairs.
     """
 
     def __init__(self, a: Side, b: Side) -> None:
@@ -154,7 +154,7 @@ class PairedComparison(OneTable, Plain):
         others = set(b.results.parameters) - set(b.chosen)
         self.shared = [name for name in a.results.parameters if name in others and name not in a.chosen]
         first, second = a.places(self.shared), b.places(self.shared)
-        #: Places of both runs of each pair, by what the shared axes say.
+        #: Point and replication of both runs of each pair, by the values of the shared axes.
         self.pairs: dict[tuple[str, ...], list[tuple[tuple[int, int], tuple[int, int]]]] = {}
         for identity in sorted(first.keys() & second.keys(), key=lambda identity: first[identity]):
             self.pairs.setdefault(identity[0], []).append((first[identity], second[identity]))
@@ -167,20 +167,20 @@ class PairedComparison(OneTable, Plain):
             if not found:
                 raise make_error(StoreError, "missing", f"{side.name}: no runs to compare", value=side.name)
         if {values for values, _ in first} & {values for values, _ in second}:
-            says = (
+            message = (
                 f"{self.a.name} and {self.b.name} have no seeds in common, so no two runs make a pair: run both with "
                 'random_numbers = "common" and the same seed'
             )
-            raise make_error(StoreError, "conflict", says, path="sweep.seed")
+            raise make_error(StoreError, "conflict", message, path="sweep.seed")
         raise make_error(StoreError, "conflict", f"{self.a.name} and {self.b.name} have no points in common")
 
     def differences(self, metrics: Sequence[str] = ()) -> list[Difference]:
-        """Return how much metrics differ at each point, and over all points together.
+        """Return the differences of metrics at each point, and their means over all points.
 
         Parameters
         ----------
         metrics
-            Their paths in the summary; some of general interest otherwise.
+            Paths of the metrics in the summary; by default ``DEFAULT_METRICS``.
         """
         found = []
         for metric in metrics or self._known():
@@ -195,23 +195,23 @@ class PairedComparison(OneTable, Plain):
                     overloads = self._overloaded(metric, pairs)
                     found.append(_difference(named, metric, measured, overloads))
                     overloaded |= overloads
-            whole = self._over_all(by_point)
-            if whole:
-                found.append(_difference(None, metric, whole, overloaded))
+            means = self._over_all(by_point)
+            if means:
+                found.append(_difference(None, metric, means, overloaded))
         if not found:
-            says = (
-                f"{self.a.name} and {self.b.name}: no two runs that make a pair have both been done; "
-                "`sledsim sweep status` says what failed"
+            message = (
+                f"{self.a.name} and {self.b.name}: no pair of runs is complete; "
+                "`sledsim sweep status` lists failed runs"
             )
             raise make_error(
                 StoreError,
                 "missing",
-                says,
+                message,
             )
         return found
 
     def _overloaded(self, metric: str, pairs: Sequence[tuple[tuple[int, int], tuple[int, int]]]) -> set[str]:
-        """Return the sides that cannot keep up with their load at some of the pairs, if the metric grows then."""
+        """Return the sides that cannot keep up with their load in some pair, if the metric then grows with the run."""
         sides = zip("AB", (self.a, self.b), zip(*pairs, strict=True), strict=True)
         return {name for name, side, places in sides if any(side.results.grows(metric, point) for point, _ in places)}
 
@@ -220,7 +220,7 @@ class PairedComparison(OneTable, Plain):
         return [metric for metric in DEFAULT_METRICS if metric in known]
 
     def _over_all(self, by_point: Mapping[tuple[str, ...], list[tuple[float, float]]]) -> list[tuple[float, float]]:
-        """Return the means over all points of each replication: these are independent, whatever the points share."""
+        """Return the means over all points for each replication, which are independent of each other."""
         counts = {len(pairs) for pairs in by_point.values()}
         if len(by_point) < 2 or len(counts) > 1:
             return []
@@ -228,12 +228,12 @@ class PairedComparison(OneTable, Plain):
         return [(sum(a for a, _ in row) / len(row), sum(b for _, b in row) / len(row)) for row in rows]
 
     def table(self, metrics: Sequence[str] = ()) -> Table:
-        """Return the differences as a table.
+        """Return a table of the differences.
 
         Parameters
         ----------
         metrics
-            Their paths in the summary; some of general interest otherwise.
+            Paths of the metrics in the summary; by default ``DEFAULT_METRICS``.
         """
         rows = []
         for each in self.differences(metrics):
@@ -260,7 +260,7 @@ class PairedComparison(OneTable, Plain):
         Parameters
         ----------
         metrics
-            Their paths in the summary; some of general interest otherwise.
+            Paths of the metrics in the summary; by default ``DEFAULT_METRICS``.
         """
         return {
             "a": self.a.name,
@@ -288,11 +288,11 @@ def compare_pairs(
     Parameters
     ----------
     first
-        The first side, or the sweep that has both.
+        The first side, or the sweep with both sides.
     second
         The second side.
     axis
-        In its place: an axis of the first sweep, and its values of both sides, as tables show them.
+        Instead of ``second``: an axis of the first sweep, and its values on both sides, as in tables.
     """
     for name, side in (("first", first), ("second", second)):
         if side is not None or name == "first":
@@ -302,17 +302,17 @@ def compare_pairs(
             *(Side(each, f"{each.definition.sweep} in {each.store.path}", {}) for each in (first, second))
         )
     if second is not None or axis is None:
-        says: Sentence = "two sides are compared: give a second sweep, or axis = (name, first value, second value)"
-        raise make_error(StoreError, "missing", says, path="axis")
-    asked = require_several(StoreError, "axis", axis, "(name, first value, second value)")
-    if len(asked) != 3 or not all(isinstance(each, str) for each in asked):
-        says = f": expected three texts, (name, first value, second value) (got {brief(axis)[0]})"
-        raise make_error(StoreError, "wrong-type", says, path="axis", value=brief(axis)[0])
-    name, *values = asked
+        message: Sentence = "two sides are compared: give a second sweep, or axis = (name, first value, second value)"
+        raise make_error(StoreError, "missing", message, path="axis")
+    parts = require_several(StoreError, "axis", axis, "(name, first value, second value)")
+    if len(parts) != 3 or not all(isinstance(each, str) for each in parts):
+        message = f": expected three texts, (name, first value, second value) (got {brief(axis)[0]})"
+        raise make_error(StoreError, "wrong-type", message, path="axis", value=brief(axis)[0])
+    name, *values = parts
     require_axis(first.parameters, name, "axis")
     known = list(dict.fromkeys(point[name] for point in first.points.values() if name in point))
     for value in values:
         if value not in known:
-            says = [("axis",), f" {name}: no runs with {value!r}"]
-            raise make_error(StoreError, "unknown-name", says, path="axis", value=value, known=known)
+            message = [("axis",), f" {name}: no runs with {value!r}"]
+            raise make_error(StoreError, "unknown-name", message, path="axis", value=value, known=known)
     return PairedComparison(*(Side(first, f"{name} = {value}", {name: value}) for value in values))

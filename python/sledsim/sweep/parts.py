@@ -43,7 +43,7 @@ BATCHES = "batches"
 
 
 class StoreError(SledsimError):
-    """A store cannot be read or written."""
+    """The error for a store that cannot be read or written."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Manifest:
 
     @property
     def text(self) -> str:
-        """The manifest with its checksum, as a file holds it."""
+        """The text of the manifest's file, with its checksum."""
         return json.dumps({"sha256": self.checksum, **asdict(self)}, indent=2) + "\n"
 
 
@@ -133,7 +133,7 @@ def read_manifest(path: Path) -> Manifest:
     ValueError
         If its content does not match its checksum.
     FileNotFoundError
-        If there is no such file.
+        If the file does not exist.
     """
     held = TypeAdapter(dict[str, object]).validate_json(path.read_bytes())
     checksum = held.pop("sha256", None)
@@ -159,7 +159,7 @@ def write_manifest(store: Path, batch: str, manifest: Manifest) -> None:
 
 
 def is_intact(part: Path, checksum: str, *, cached: bool = True) -> bool:
-    """Return true if a part is there and has its checksum.
+    """Return true if a part exists and matches its checksum.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def is_intact(part: Path, checksum: str, *, cached: bool = True) -> bool:
     checksum
         Its SHA-256 in the manifest.
     cached
-        Read a file of the same size and time once in this process.
+        True to read a file of the same size and modification time only once in this process.
     """
     digest = content_digest if cached else content_digest.__wrapped__
     try:
@@ -181,7 +181,7 @@ def is_intact(part: Path, checksum: str, *, cached: bool = True) -> bool:
 
 
 def refuse_links(store: Path, names: Iterable[str]) -> None:
-    """Raise an error if a file or folder of a store is a symbolic link: writing would change files outside the store.
+    """Raise if a file or folder of a store is a symbolic link, as a write would change files outside the store.
 
     Parameters
     ----------
@@ -192,8 +192,8 @@ def refuse_links(store: Path, names: Iterable[str]) -> None:
     """
     for path in (store / name for name in names):
         if path.is_symlink():
-            says = "is a symbolic link, and nothing outside the store is written: replace it by what it names"
-            raise make_error(StoreError, "unsupported", says, file=path)
+            message = "is a symbolic link, and files outside the store are not written: replace it by its target"
+            raise make_error(StoreError, "unsupported", message, file=path)
 
 
 def write_batch(
@@ -202,7 +202,7 @@ def write_batch(
     selects: Iterable[tuple[str, str]],
     replaces: Sequence[str] = (),
 ) -> None:
-    """Write a batch; it is on the disk when this returns, and not in the store if this fails.
+    """Write a batch durably; if this fails, the batch is not in the store.
 
     Parameters
     ----------

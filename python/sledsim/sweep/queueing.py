@@ -1,4 +1,4 @@
-"""The queue of runs between a sweep and its workers."""
+"""The task queue between a sweep and its workers."""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -11,22 +11,22 @@ from sledsim.sweep.execution import Outcome, Prepared
 
 __all__ = ["TICK_S", "Finished", "Queue", "Workers"]
 
-#: How often those who wait for runs look whether there is something else to do, s.
+#: Interval at which workers yield ``None`` while no run finishes, s.
 TICK_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A run that is over.
+    """A finished run.
 
     Parameters
     ----------
     task
-        Which run of the sweep.
+        The run of the sweep.
     prepared
         Its scenario and key.
     outcome
-        What became of it; ``None`` where it was in the store already.
+        Its outcome; ``None`` if it was already in the store.
     """
 
     task: Task
@@ -35,16 +35,16 @@ class Finished:
 
 
 class Queue:
-    """The runs of a sweep, for several takers.
+    """A thread-safe queue of the runs of a sweep.
 
     Parameters
     ----------
     tasks
         The runs.
     prepare
-        Makes one ready.
+        Prepares a run.
     known
-        Keys of the runs that need not be done.
+        Keys of the runs that are already done.
     """
 
     def __init__(self, tasks: Iterable[Task], prepare: Callable[[Task], Prepared], known: set[str]) -> None:
@@ -54,17 +54,17 @@ class Queue:
         self.prepare = prepare
 
     def take(self) -> Task | None:
-        """Return the next run; nothing where there are no more."""
+        """Return the next run; ``None`` if there are no more."""
         with self._lock:
             return next(self._tasks, None)
 
     def claim(self, key: str) -> bool:
-        """Return true for the first caller of a run that has to be done, which then does it.
+        """Return true if the caller has to execute a run; false if it is done or claimed by another caller.
 
         Parameters
         ----------
         key
-            The run's.
+            Key of the run.
         """
         with self._lock:
             if key in self._known:
@@ -74,7 +74,7 @@ class Queue:
 
 
 class Workers(AbstractContextManager["Workers"], Protocol):
-    """Those who do the runs: threads here, or the workers of a cluster."""
+    """Workers that execute runs: local threads, or the workers of a cluster."""
 
     def work(self, tasks: Queue) -> Iterator[Finished | None]:
-        """Do runs until there are no more; yield each, and nothing about ten times a second."""
+        """Execute all runs; yield each finished run, and ``None`` about ten times a second."""

@@ -61,7 +61,7 @@ class Recorder:
         self.progress = Progress(definition.runs)
 
     def record(self, definition: Definition) -> None:
-        """Record the sweep, or what changed of it.
+        """Record the definition of the sweep.
 
         Parameters
         ----------
@@ -88,10 +88,10 @@ class Recorder:
         if outcome is None:
             self.progress = replace(self.progress, skipped=self.progress.skipped + 1)
             return
-        there = outcome.place
-        if there.version != __version__:
-            says = f"{there.host} runs Sledsim {there.version}, this is {__version__}: install the same on every worker"
-            raise make_error(SledsimError, "conflict", says, value=there.version, allowed=__version__)
+        worker = outcome.place
+        if worker.version != __version__:
+            message = f"{worker.host} has Sledsim {worker.version}, this is {__version__}: use the same on every worker"
+            raise make_error(SledsimError, "conflict", message, value=worker.version, allowed=__version__)
         self._writer.batch.add_run(finished.prepared, outcome)
         if outcome.metrics is not None:
             self.progress = replace(self.progress, done=self.progress.done + 1)

@@ -1,4 +1,4 @@
-"""Results of a sweep: its points with means and confidence intervals over replications."""
+"""Results of a sweep: means and confidence intervals over replications for each point."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ __all__ = [
     "without_interval",
 ]
 
-#: Default metrics of tables, as far as they were measured.
+#: Default metrics of tables, if they were measured.
 DEFAULT_METRICS = ("response.mean_ms", "response.p99_ms", "throughput.requests_per_s", "energy.per_request_mj")
 
 LABELS = {key: label for label, key in METRICS}
@@ -45,7 +45,7 @@ LABELS = {key: label for label, key in METRICS}
 GROWING = tuple(f"{of}{time}." for of in ("", "reads.", "writes.") for time in ("response", "wait"))
 GROWING += ("queue.", "in_system.")
 
-#: Overloaded points that a note lists at most.
+#: Maximum number of overloaded points in a note.
 MOST_LISTED = 5
 
 
@@ -58,12 +58,12 @@ class Estimate:
     mean
         The mean.
     low
-        Lower end of its 95 % confidence interval; ``None`` with fewer than two replications, and where the system
-        cannot keep up with its load and the metric grows with the length of the run.
+        Lower end of its 95 % confidence interval; ``None`` with fewer than two replications, or if the system cannot
+        keep up with its load and the metric grows with the length of the run.
     high
-        Upper end.
+        Upper end of the interval.
     count
-        How many replications.
+        Number of replications.
     """
 
     mean: float
@@ -83,7 +83,7 @@ def estimate(values: Sequence[float]) -> Estimate:
     Parameters
     ----------
     values
-        At least one.
+        At least one value.
     """
     count = len(values)
     if count < 2:
@@ -93,26 +93,26 @@ def estimate(values: Sequence[float]) -> Estimate:
 
 
 def without_interval(values: Sequence[float]) -> Estimate:
-    """Return the mean of values that say nothing of where it would lie in other runs.
+    """Return the mean of values without a confidence interval.
 
     Parameters
     ----------
     values
-        At least one.
+        At least one value.
     """
     return Estimate(fmean(values), None, None, len(values))
 
 
 @dataclass(frozen=True)
 class Overload:
-    """Open arrivals that come faster than they are served.
+    """The rates of an overloaded point with open arrivals.
 
     Parameters
     ----------
     offered_per_s
-        Requests that arrived per second, on average over the overloaded replications.
+        Arrived requests per second, mean over the overloaded replications.
     served_per_s
-        Requests completed per second.
+        Completed requests per second.
     """
 
     offered_per_s: float
@@ -123,12 +123,12 @@ class Overload:
 
 
 def metric_label(metric: str) -> str:
-    """Return what tables and charts call a metric.
+    """Return the label of a metric in tables and charts.
 
     Parameters
     ----------
     metric
-        Its path in the summary.
+        Path of the metric in the summary.
     """
     return LABELS.get(metric, metric)
 
@@ -149,7 +149,7 @@ class Results(OneTable, Plain):
         self.definition = definition
         self._points: dict[int, dict[str, str]] = {}
         self._numbers: dict[tuple[str, str], float] = {}
-        #: Key of each run that is there, by point and replication.
+        #: Keys of the runs in the store, by point and replication.
         self.keys: dict[tuple[int, int], str] = {}
         failed: set[str] = set()
         rows = store.rows(
@@ -166,7 +166,7 @@ class Results(OneTable, Plain):
                 values[parameter] = value
             if value_number is not None:
                 self._numbers[parameter, value] = value_number
-        #: How many of them failed.
+        #: Number of failed runs.
         self.failed = sum(key in failed for key in self.keys.values())
 
     @property
@@ -176,28 +176,28 @@ class Results(OneTable, Plain):
 
     @property
     def points(self) -> dict[int, dict[str, str]]:
-        """The points of which runs are there: what the axes say at each."""
+        """The values of the axes at each point with runs in the store."""
         return self._points
 
     @property
     def missing(self) -> int:
-        """Runs of the sweep that are not in the store."""
+        """Number of runs of the sweep that are not in the store."""
         return self.definition.runs - len(self.keys)
 
     def number(self, parameter: str, value: str) -> float | None:
-        """Return an axis's value as a number; ``None`` where it is none.
+        """Return a value of an axis as a number; ``None`` if it is not a number.
 
         Parameters
         ----------
         parameter
             The axis.
         value
-            As tables show it.
+            The value, as in tables.
         """
         return self._numbers.get((parameter, value))
 
     def metrics(self) -> list[str]:
-        """Return the metrics that were measured, by name."""
+        """Return the measured metrics, sorted by name."""
         rows = self.store.rows(
             "SELECT DISTINCT metric FROM metrics SEMI JOIN (SELECT key FROM parameters WHERE definition = ?) "
             "USING (key) ORDER BY metric",
@@ -206,12 +206,12 @@ class Results(OneTable, Plain):
         return [metric for (metric,) in rows]
 
     def values(self, metric: str) -> dict[tuple[int, int], float]:
-        """Return a metric of every run by point and replication; those that have none are left out.
+        """Return a metric of every run by point and replication; runs without the metric are left out.
 
         Parameters
         ----------
         metric
-            Its path in the summary, such as ``response.mean_ms``.
+            Path of the metric in the summary, such as ``response.mean_ms``.
         """
         require_kind(StoreError, "metric", metric, str, "the path of a metric in the summary, such as response.mean_ms")
         rows = self.store.rows("SELECT key, value FROM metrics WHERE metric = ?", [metric])
@@ -238,24 +238,24 @@ class Results(OneTable, Plain):
         return {point: Overload(*map(fmean, zip(*rates, strict=True))) for point, rates in sorted(by_point.items())}
 
     def grows(self, metric: str, point: int) -> bool:
-        """Return true if a metric grows with the length of the runs at a point, as the system cannot keep up there.
+        """Return true if a metric grows with the length of the runs at a point, because the system is overloaded there.
 
         Parameters
         ----------
         metric
-            Its path in the summary.
+            Path of the metric in the summary.
         point
-            The number of the point.
+            Number of the point.
         """
         return metric.startswith(GROWING) and point in self.overloads
 
     def estimates(self, metric: str) -> dict[int, Estimate]:
-        """Return a metric's mean over the replications of each point, with its confidence interval.
+        """Return the mean of a metric over the replications of each point, with its confidence interval.
 
         Parameters
         ----------
         metric
-            Its path in the summary.
+            Path of the metric in the summary.
         """
         by_point: dict[int, list[float]] = {}
         for (point, _), value in sorted(self.values(metric).items()):
@@ -266,14 +266,14 @@ class Results(OneTable, Plain):
         }
 
     def rows(self, metrics: Sequence[str] = ()) -> list[dict[str, Any]]:
-        """Return a row for each point: values of the axes, overload, and every metric's mean and interval.
+        """Return a row for each point: values of the axes, overload, and mean and interval of each metric.
 
         Parameters
         ----------
         metrics
-            Their paths in the summary; some of general interest otherwise.
+            Paths of the metrics in the summary; by default ``DEFAULT_METRICS``.
         """
-        wanted = {metric: self.estimates(metric) for metric in self._wanted(metrics)}
+        estimates = {metric: self.estimates(metric) for metric in self._chosen_metrics(metrics)}
         replications = Counter(point for point, _ in self.keys)
         return [
             {
@@ -282,36 +282,36 @@ class Results(OneTable, Plain):
                 "overload": self.overloads[point].__dict__ if point in self.overloads else None,
                 "replications": replications[point],
                 "metrics": {
-                    metric: found[point].__dict__ if point in found else None for metric, found in wanted.items()
+                    metric: found[point].__dict__ if point in found else None for metric, found in estimates.items()
                 },
             }
             for point, values in sorted(self._points.items())
         ]
 
-    def _wanted(self, metrics: Sequence[str]) -> list[str]:
+    def _chosen_metrics(self, metrics: Sequence[str]) -> list[str]:
         if metrics:
             return list(metrics)
         known = set(self.metrics())
         return [metric for metric in DEFAULT_METRICS if metric in known]
 
     def table(self, metrics: Sequence[str] = ()) -> Table:
-        """Return the points as a table; ± is half a 95 % confidence interval over replications.
+        """Return a table of the points; ± is the half-width of the 95 % confidence interval over replications.
 
         Parameters
         ----------
         metrics
-            Their paths in the summary; some of general interest otherwise.
+            Paths of the metrics in the summary; by default ``DEFAULT_METRICS``.
         """
-        wanted = self._wanted(metrics)
+        chosen = self._chosen_metrics(metrics)
         with_interval = self.definition.replications > 1
         headers = [*(self.parameters or ["point"]), "runs"]
-        for metric in wanted:
+        for metric in chosen:
             headers += [metric_label(metric), "95 % ±"] if with_interval else [metric_label(metric)]
         rows = []
-        for row in self.rows(wanted):
+        for row in self.rows(chosen):
             cells = [row["values"].get(parameter, "") for parameter in self.parameters] or [str(row["point"])]
             cells.append(str(row["replications"]))
-            for metric in wanted:
+            for metric in chosen:
                 found = row["metrics"][metric]
                 mean = found and Estimate(**found)
                 cells.append(number(float(mean.mean)) if mean else "–")
@@ -326,7 +326,7 @@ class Results(OneTable, Plain):
         return Table(headers, rows, title=self._heading(), left=left, names=names, notes=notes)
 
     def _overload_notes(self) -> list[str]:
-        """List points at which the system cannot keep up with its load."""
+        """Return notes on the points at which the system cannot keep up with its load."""
         notes = []
         for point, overload in list(self.overloads.items())[:MOST_LISTED]:
             named = ", ".join(f"{name} = {value}" for name, value in self._points[point].items()) or f"point {point}"
@@ -367,7 +367,7 @@ class Results(OneTable, Plain):
         Parameters
         ----------
         metrics
-            Their paths in the summary; some of general interest otherwise.
+            Paths of the metrics in the summary; by default ``DEFAULT_METRICS``.
         """
         return {
             "sweep": self.definition.sweep,
@@ -384,7 +384,7 @@ class Results(OneTable, Plain):
         Parameters
         ----------
         metrics
-            Their paths in the summary, such as ``response.mean_ms``; all if empty.
+            Paths of the metrics in the summary, such as ``response.mean_ms``; all if empty.
         """
         from sledsim.sweep.exporting import runs_query
 
@@ -395,14 +395,14 @@ class Results(OneTable, Plain):
         return f"<Results of {self._heading()}>"
 
     def export(self, path: str | Path, metrics: Sequence[str] = ()) -> None:
-        """Write a row for each run: point, replication, seed, what the axes say, and its metrics.
+        """Write a row for each run: point, replication, seed, values of the axes, and metrics.
 
         Parameters
         ----------
         path
-            Ends in ``.parquet``, ``.csv`` or ``.json``.
+            The file, with suffix ``.parquet``, ``.csv`` or ``.json``.
         metrics
-            Their paths in the summary; all otherwise.
+            Paths of the metrics in the summary; all if empty.
         """
         from sledsim.sweep.exporting import write_runs
 
@@ -418,20 +418,20 @@ class Results(OneTable, Plain):
         facet: str | None = None,
         log_scale: bool = False,
     ) -> "altair.TopLevelMixin":
-        """Draw a metric along an axis; the band is its 95 % confidence interval over replications.
+        """Draw a metric over an axis, with a band for the 95 % confidence interval over replications.
 
         Parameters
         ----------
         metric
-            Its path in the summary.
+            Path of the metric in the summary.
         x
-            The axis to the right; the first one with numbers otherwise.
+            The horizontal axis; by default, the first numeric one.
         colour
             The axis shown by colours.
         facet
             The axis with a panel for each value.
         log_scale
-            True if the metric's axis is logarithmic.
+            True for a logarithmic axis of the metric.
         """
         from sledsim.sweep.chart import sweep_chart
 
@@ -440,55 +440,55 @@ class Results(OneTable, Plain):
 
 
 def results(store: str | Path | Store, sweep: str | None = None) -> Results:
-    """Read what a sweep found.
+    """Read the results of a sweep.
 
     Parameters
     ----------
     store
         The store, or its folder.
     sweep
-        The sweep's name; may be left out where the store has one alone.
+        Name of the sweep; may be left out if the store has only one.
     """
     place = store if isinstance(store, Store) else Store(store)
     return Results(place, place.definition(sweep))
 
 
 def require_axis(known: Sequence[str], given: str, what: str) -> None:
-    """Raise for the name of an axis that the sweep does not have.
+    """Raise if a sweep does not have an axis.
 
     Parameters
     ----------
     known
-        Those that it has.
+        The axes of the sweep.
     given
-        The name.
+        The name of the axis.
     what
-        What messages call the option.
+        The name of the argument in messages.
     """
     if given not in known:
-        says: Sentence = [(what,), f" {given!r} is no axis of the sweep"]
-        raise make_error(StoreError, "unknown-name", says, path=what, value=given, known=known)
+        message: Sentence = [(what,), f" {given!r} is not an axis of the sweep"]
+        raise make_error(StoreError, "unknown-name", message, path=what, value=given, known=known)
 
 
 def _unknown_metric(metric: str, known: Sequence[str], store: Path) -> StoreError:
-    """Suggest the metric that was perhaps meant; all of them would fill the screen."""
+    """Return the error for an unknown metric, which suggests a few similar ones, as there are many."""
     from sledsim._core import most_like
 
     near = most_like(metric, list(known), 5)
-    says, listed = f"no metric {metric!r}", f"{len(known)} are known, such as {', '.join(near)}"
+    message, listed = f"no metric {metric!r}", f"{len(known)} are known, such as {', '.join(near)}"
     return make_error(
-        StoreError, "unknown-name", says, path="metric", value=metric, known=known, listed=listed, file=store
+        StoreError, "unknown-name", message, path="metric", value=metric, known=known, listed=listed, file=store
     )
 
 
 def common_values(values: Mapping[str, str], names: Sequence[str]) -> tuple[str, ...]:
-    """Return what some axes say at a point.
+    """Return the values of some axes at a point.
 
     Parameters
     ----------
     values
-        What all say.
+        Values of all axes.
     names
-        Which axes.
+        Names of the axes.
     """
     return tuple(values.get(name, "") for name in names)

@@ -1,4 +1,4 @@
-"""Running a sweep into a store: runs that are there are skipped."""
+"""Runs of a sweep into a store; runs that are already in the store are skipped."""
 
 import hashlib
 import shlex
@@ -98,37 +98,37 @@ def run(
 ) -> Results | SweepReport:
     """Run a sweep, and keep its results in memory or in a store.
 
-    Interrupting it (Ctrl-C, or the notebook's stop button) ends it within about a second, with the results so far.
-    Into a store only those runs are done that it does not have yet: the same call continues an interrupted sweep.
+    An interruption (Ctrl-C, or the notebook's stop button) ends it within about a second, with the results so far.
+    With a store, only runs that are not in the store are executed: the same call continues an interrupted sweep.
 
     Parameters
     ----------
     sweep
         A file (TOML, YAML or JSON), a dictionary with the keys of one, or a :class:`Sweep`.
     store
-        Folder that the results go to, created if it does not exist. Without one they are kept in memory.
+        Folder of the store, created if it does not exist; by default, results are kept in memory.
     overrides
         Values that replace those of the base scenario.
     threads
-        How many runs at a time; as many as there are processors otherwise.
+        Number of concurrent runs; by default, the number of processors.
     cluster
-        Where to run instead: ``"local"``, processes on this machine, or the address of a Dask scheduler,
-        ``"tcp://host:8786"``. Needs the extra ``cluster``.
+        Workers to use instead of threads: ``"local"`` for processes on this machine, or the address of a Dask
+        scheduler, ``"tcp://host:8786"``. Needs the extra ``cluster``.
     retry_failed
-        True to try again what failed.
+        True to repeat failed runs.
     progress
         A function called about twice a second, or true for a progress bar on a terminal.
 
     Returns
     -------
     Results or SweepReport
-        Without a store the results; with one how many runs were done, and :func:`results` reads them.
+        The results without a store; with a store, the numbers of runs, and :func:`results` reads the results.
 
     Raises
     ------
     SledsimError
-        Where the sweep, the store or the cluster is wrong, or the store can't be written any more; what was done
-        until then is in the store.
+        If the sweep, the store or the cluster is invalid, or the store cannot be written; finished runs are in the
+        store.
 
     Examples
     --------
@@ -144,12 +144,12 @@ def run(
     2
     """
     clock = time.perf_counter()
-    whole = Sweep.load(sweep, overrides=overrides)
-    first = whole.check().values
+    loaded = Sweep.load(sweep, overrides=overrides)
+    first = loaded.check().values
     if store is None:
         with TemporaryDirectory(prefix="sledsim-") as temporary:
             report = run(
-                whole,
+                loaded,
                 Path(temporary, "store"),
                 threads=threads,
                 cluster=cluster,
@@ -159,21 +159,21 @@ def run(
             place = Store(report.store)
             return Results(place.in_memory(), place.definition())
     folder = Path(store)
-    named = contents_of([first, whole.groups], whole.base.base_dir)
-    identity = [first, whole.groups, whole.base_seed, whole.random_numbers, named]
-    definition = define(whole, identity, len(whole), _command(sweep, folder, overrides, cluster))
-    # Errors of a store that exists are raised before a cluster is waited for.
+    digests = contents_of([first, loaded.groups], loaded.base.base_dir)
+    identity = [first, loaded.groups, loaded.base_seed, loaded.random_numbers, digests]
+    definition = define(loaded, identity, len(loaded), _command(sweep, folder, overrides, cluster))
+    # Raise errors of an existing store before connecting to a cluster.
     existing = Store.create(folder) if folder.exists() else None
     with interruption() as interrupted, workers_for(threads, cluster) as workers, _show_progress(progress) as show:
         place = existing or Store.create(folder)
         recorder = Recorder(place, definition)
-        tasks = Queue(whole.tasks(), whole.prepare, place.keys(failed=not retry_failed))
+        tasks = Queue(loaded.tasks(), loaded.prepare, place.keys(failed=not retry_failed))
         complete = record(workers, tasks, recorder, show, interrupted)
     if complete:
         recorder.merge()
     return SweepReport(
         **recorder.progress.__dict__,
-        sweep=whole.name,
+        sweep=loaded.name,
         definition=definition.definition,
         store=place.path,
         seconds=time.perf_counter() - clock,
@@ -189,27 +189,27 @@ def record(
     interrupted: threading.Event,
     note: Callable[[Finished], object] | None = None,
 ) -> bool:
-    """Have runs done and write them down.
+    """Execute runs and record them.
 
     Parameters
     ----------
     workers
-        Those who do the runs.
+        The workers.
     tasks
-        The runs.
+        The queue of runs.
     recorder
-        Takes them.
+        Records finished runs.
     show
-        Told how far they are.
+        Called with the progress.
     interrupted
-        Set when they are to end.
+        An event that stops the execution.
     note
-        Told each that is over.
+        Called with each finished run.
 
     Returns
     -------
     bool
-        True if all were done.
+        True if all runs are finished.
     """
     try:
         for finished in workers.work(tasks):
@@ -228,18 +228,18 @@ def record(
 
 
 def define(sweep: Sweep, identity: list[Any], points: int, command: str) -> Definition:
-    """Give a sweep the hash of what it says.
+    """Return the definition of a sweep, with the hash of its identity.
 
     Parameters
     ----------
     sweep
         The sweep.
     identity
-        What makes it this one and no other, replications aside: more of them are more of the same.
+        The values that identify the sweep, without replications, so that replications can be added.
     points
-        How many points it has.
+        Number of points.
     command
-        How to go on with it.
+        The command that continues the sweep.
     """
     text = canonical([__version__, identity])
     return Definition(
@@ -255,23 +255,23 @@ def define(sweep: Sweep, identity: list[Any], points: int, command: str) -> Defi
 
 
 def _command(sweep: SweepLike, store: Path, sets: Sets, cluster: str | None) -> str:
-    """Return the command that goes on with a sweep."""
+    """Return the command that continues a sweep."""
     if not isinstance(sweep, str | Path):
         return "sledsim.sweep.run(…) with the same sweep and store"
     words = ["sledsim", "sweep", "run", str(sweep), "--store", str(store)]
     words += [word for each in set_list(sets) for word in ("--set", each)]
     command = shlex.join(words + (["--cluster", cluster] if cluster else []))
-    # The name of a file may have bytes that the store can't hold.
+    # File names may have bytes that are not UTF-8 text, which the store requires.
     return command.encode(errors="backslashreplace").decode()
 
 
 def workers_for(threads: int | None, cluster: str | None) -> Workers:
-    """Return those who are to do the runs.
+    """Return the workers for the runs.
 
     Parameters
     ----------
     threads
-        How many runs at a time; as many as there are processors otherwise.
+        Number of concurrent runs; by default, the number of processors.
     cluster
         The address of a scheduler, or ``"local"``; ``None`` for threads of this process.
     """
@@ -285,7 +285,7 @@ def workers_for(threads: int | None, cluster: str | None) -> Workers:
 
 @contextmanager
 def interruption() -> Iterator[threading.Event]:
-    """Turn the first Ctrl-C into an event, so that it never hits a file half written; the second one is as usual."""
+    """Yield an event set by the first Ctrl-C, which then does not interrupt a write; the second one acts as usual."""
     event = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield event
@@ -304,7 +304,7 @@ def interruption() -> Iterator[threading.Event]:
 
 @contextmanager
 def _show_progress(progress: ProgressCallback | bool | None) -> Iterator[ProgressCallback]:
-    """Show how far a sweep is: on a terminal, to a function, or not at all."""
+    """Yield the progress callback: a progress bar, the given function, or none."""
     if progress is not True:
         yield progress or (lambda _: None)
         return

@@ -1,4 +1,4 @@
-"""A search for good designs: a base scenario, parameters with their ranges, objectives, constraints."""
+"""Searches for good designs: base scenario, parameters with ranges, objectives and constraints."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -32,12 +32,12 @@ from sledsim.sweep.varied import Count, Name, VariedScenario
 
 __all__ = ["Constraint", "Objective", "Search", "SearchLike"]
 
-#: Objectives that are better the larger they are, unless they say otherwise.
+#: Metrics that are maximised by default.
 LARGER = frozenset({"bandwidth", "capacity", "streaming_bandwidth"})
 
 
 class Objective(Table):
-    """A quantity to be made as small or as large as possible."""
+    """A metric to minimise or maximise."""
 
     if TYPE_CHECKING:
         # Values can be positional.
@@ -45,9 +45,9 @@ class Objective(Table):
 
     metric: str
     """``response``, ``bandwidth``, ``energy``, ``power``, ``capacity``, ``streaming_bandwidth``, ``cost``,
-    ``cost_per_gb``, or the path of any number that a run reports, such as ``response.p99_ms``."""
+    ``cost_per_gb``, or the path of any number in a run's result, such as ``response.p99_ms``."""
     goal: Literal["minimise", "maximise"] = "minimise"
-    """Which way it is to go; by the metric where it is not given."""
+    """Direction of the optimisation. Default: ``maximise`` for bandwidths and capacity, else ``minimise``."""
 
     @model_validator(mode="before")
     @classmethod
@@ -60,7 +60,7 @@ class Objective(Table):
 
 
 class Constraint(Table):
-    """A bound that a design has to keep."""
+    """A bound that a design must meet."""
 
     if TYPE_CHECKING:
         # Values can be positional.
@@ -69,9 +69,9 @@ class Constraint(Table):
     metric: str
     """As for an objective."""
     at_most: Number | None = None
-    """The bound above."""
+    """The upper bound."""
     at_least: Number | None = None
-    """The bound below; one of them at least."""
+    """The lower bound; at least one bound is required."""
 
     @field_validator("at_least")
     @classmethod
@@ -82,12 +82,12 @@ class Constraint(Table):
         return at_least
 
     def excess(self, value: float) -> float:
-        """Return by how much a value breaks the bounds; 0 or less where it keeps them.
+        """Return the violation of the bounds by a value; 0 or less if it meets them.
 
         Parameters
         ----------
         value
-            The quantity.
+            The value of the metric.
         """
         above = value - self.at_most if self.at_most is not None else float("-inf")
         below = self.at_least - value if self.at_least is not None else float("-inf")
@@ -99,7 +99,7 @@ class Constraint(Table):
 
 
 class Search(VariedScenario):
-    """A search for the designs, or policies, that meet one or several objectives best.
+    """A search for designs or policies that are optimal for one objective, or Pareto-optimal for several.
 
     Its fields are the keys of a file.
     """
@@ -113,24 +113,24 @@ class Search(VariedScenario):
         def __init__(self, *values: Any, **keys: Any) -> None: ...
 
     parameters: Axes
-    """By path, a range to search or a list to choose from. Several paths, separated by commas, have the same value."""
+    """By path, a range to search or a list of choices. Several paths, separated by commas, get the same value."""
     objectives: Annotated[list[Objective], Field(min_length=1), OneOrMore("metric")]
-    """Quantities to minimise or maximise. Several ask for the Pareto-optimal designs."""
+    """Metrics to minimise or maximise. With several, the search finds Pareto-optimal designs."""
     constraints: Annotated[list[Constraint], OneOrMore()] = Field(default_factory=list)
-    """Bounds that designs have to keep."""
+    """Bounds that designs must meet."""
     prices: PriceList = Field(default_factory=PriceList)
-    """Prices from which ``cost`` is computed."""
+    """Prices for ``cost``."""
     trials: Count = 100
     """Number of designs to try."""
     batch: Count = 8
-    """Designs chosen at a time, before the result of any of them is known."""
+    """Number of designs proposed at a time and run in parallel."""
     sampler: Literal["tpe", "nsga2", "random"] = "tpe"
-    """Sampler of Optuna that chooses the next designs: ``tpe`` (tree-structured Parzen estimators), ``nsga2`` (a
-    genetic algorithm), or ``random``."""
+    """Optuna sampler that proposes designs: ``tpe`` (tree-structured Parzen estimator), ``nsga2`` (genetic algorithm),
+    or ``random``."""
     replications: Count = 1
-    """Runs of each design, each with another seed; means are compared."""
+    """Number of runs of each design, with different seeds; means are compared."""
     seed: Annotated[int, Field(strict=True, ge=0, lt=2**32)] = 1
-    """Seed of the sampler, which takes 32 bits, and of the runs."""
+    """Seed of the sampler (32 bits) and of the runs."""
     overrides: Settings = ()
     """Values that replace those of the scenario, by path."""
     name: Name = "search"
@@ -163,7 +163,7 @@ class Search(VariedScenario):
 
     @classmethod
     def _named_faults(cls, values: Mapping[str, Any], source: Source, settings: Sequence[str]) -> list[Fault]:
-        """Return the faults of the scenario with the ends of parameters that are right by themselves."""
+        """Return the faults of the scenario with the ends of valid parameters."""
         if not isinstance(values.get("scenario"), str | dict):
             return []
         given = values.get("parameters")
@@ -180,11 +180,11 @@ class Search(VariedScenario):
 
     @cached_property
     def spaces(self) -> dict[str, "Range | list[Any]"]:
-        """For each parameter the range that is searched, or the values that are chosen from."""
+        """For each parameter, its range or its list of choices."""
         return {path: _space(each) for path, each in self.parameters.items()}
 
     def settings(self, design: Assignment) -> Assignment:
-        """Return a design's parameters path by path.
+        """Return the parameters of a design by path.
 
         Parameters
         ----------
@@ -199,14 +199,14 @@ class Search(VariedScenario):
         Parameters
         ----------
         values
-            The parameters of each.
+            The parameters of each design.
         """
         rows = [self.settings(each) for each in values]
-        together = {path: [row[path] for row in rows] for path in rows[0]}
-        return Sweep(self.base, zip=[together], seed=self.seed, overrides=self.overrides, name=self.name)
+        columns = {path: [row[path] for row in rows] for path in rows[0]}
+        return Sweep(self.base, zip=[columns], seed=self.seed, overrides=self.overrides, name=self.name)
 
     def check(self) -> Resolved:
-        """Resolve the design in the middle of every range, and those at the ends of each.
+        """Resolve the design in the middle of all ranges, and the designs at the ends of each range.
 
         Returns
         -------
@@ -216,7 +216,7 @@ class Search(VariedScenario):
         Raises
         ------
         ScenarioError
-            With all that is wrong.
+            If any of them is invalid. The error lists all faults.
         """
         keys = {path: f"parameters.{paths}" for paths in self.parameters for path in _paths(paths)}
         groups = [[self.settings({path: end}) for end in _ends(space)] for path, space in self.spaces.items()]
@@ -236,7 +236,7 @@ def _paths(paths: str) -> list[str]:
 
 
 def _ends(space: "Range | list[Any]") -> tuple[Any, Any, Any]:
-    """Return a value in the middle, the first and the last."""
+    """Return a value in the middle, the first value and the last."""
     if isinstance(space, Range):
         return space.at(0.5), space.at(0.0), space.at(1.0)
     return space[len(space) // 2], space[0], space[-1]
@@ -258,12 +258,12 @@ def _parameter_faults(parameters: Mapping[str, Any]) -> list[Fault]:
 
 
 def _space(axis: Any) -> "Range | list[Any]":
-    """Return the range of a parameter, or the values that are chosen from."""
+    """Return the range of a parameter, or its list of choices."""
     return range_of(axis, _SearchedRange) if isinstance(axis, Mapping | Range) else axis_values(axis)
 
 
 class _SearchedRange(Range):
-    """A range to search: it rises, and a step, if there is one, divides it."""
+    """A range to search: increasing, with an optional step."""
 
     @field_validator("stop")
     @classmethod
@@ -283,7 +283,7 @@ class _SearchedRange(Range):
     @field_validator("integer")
     @classmethod
     def _values_are_distinct(cls, integer: bool, info: ValidationInfo) -> bool:
-        """Check that the sampler can distinguish the values: by the step, and integers by their size."""
+        """Raise if the step is too small or too large, or integers are too large to be exact as doubles."""
         start, stop, step = (info.data.get(key) for key in ("start", "stop", "step"))
         if start is None or stop is None:
             return integer

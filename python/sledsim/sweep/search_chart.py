@@ -1,4 +1,4 @@
-"""Pictures of searches for good designs."""
+"""Charts of searches for good designs."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +17,9 @@ KEPT, BROKEN, BEST = "tried", "breaks a constraint", "best"
 
 
 def search_plot(found: "SearchOutcome") -> "altair.TopLevelMixin":
-    """Draw the designs that were tried: the first objective against the second, a third as colour.
+    """Draw the tried designs: the second objective against the first, with a third one as colour.
 
-    With one objective: what each trial reached, and the best so far.
+    With one objective: its value for each trial, and the best value so far.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def _kinds(alt: Any, rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _front(alt: Any, rows: list[dict[str, Any]], objectives: list[str]) -> Any:
-    """Draw designs in the plane of two objectives, with a line along the front."""
+    """Draw designs in the plane of two objectives, with a line along the Pareto front."""
     axes = [alt.X, alt.Y]
     x, y = (
         axis(f"objective {i}:Q", title=objectives[i], scale=alt.Scale(zero=False, nice=True))
@@ -108,7 +108,7 @@ def _front(alt: Any, rows: list[dict[str, Any]], objectives: list[str]) -> Any:
 
 
 def _progress(alt: Any, rows: list[dict[str, Any]], found: "SearchOutcome") -> Any:
-    """Draw what each trial reached, and the best so far."""
+    """Draw the objective of each trial, and the best value so far."""
     objective = found.search.objectives[0]
     better = max if objective.goal == "maximise" else min
     best: list[dict[str, Any]] = []

@@ -42,7 +42,7 @@ __all__ = ["Store", "Writer", "is_store"]
 #: The file that marks a folder as a store and has the version of its schema.
 MARK, FORMAT = "store.json", "sledsim sweep store"
 
-#: A mark has fewer bytes than this.
+#: Upper limit of the size of a mark, bytes.
 MARK_BYTES = 1000
 
 #: Batches smaller than this are merged at the end of a sweep if there are at least so many of them.
@@ -79,7 +79,7 @@ class Store(Framed):
     def create(cls, path: str | Path) -> "Store":
         """Open a store for writing, or create it.
 
-        Damaged parts are named in a log message and removed, so that the next sweep does their runs again.
+        Damaged parts are logged and removed, so that the next sweep repeats their runs.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class Store(Framed):
         return store
 
     def _repair(self) -> None:
-        """Remove damaged parts, and with a part of the outcomes of runs all others of its batch."""
+        """Remove damaged parts; if one has outcomes of runs, remove all parts with outcomes of its batch."""
         batches, damaged = self._check()
         for batch, files in damaged.items():
             for file in files:
@@ -124,7 +124,7 @@ class Store(Framed):
             self._remove(batch, keep=kept)
 
     def _remove(self, batch: str, keep: Sequence[str] | dict[str, str] = ()) -> None:
-        """Remove a batch, or those of its parts that are not to be kept."""
+        """Remove a batch, except for the parts in ``keep``."""
         if not keep:
             manifest_path(self.path, batch).unlink(missing_ok=True)
         for table in COLUMNS:
@@ -146,7 +146,7 @@ class Store(Framed):
                 part.unlink(missing_ok=True)
 
     def _check(self, *, cached: bool = True) -> tuple[dict[str, Manifest], dict[str, list[Path]]]:
-        """Return the batches, and the damaged or missing files of those that have any, by name of the batch."""
+        """Return the manifests of the batches, and damaged or missing files, both by name of the batch."""
         for _ in range(ATTEMPTS):
             batches, damaged = dict[str, Manifest](), dict[str, list[Path]]()
             for path in files_in(self.path / BATCHES, ".json"):
@@ -168,12 +168,12 @@ class Store(Framed):
             # A merged batch loses its manifest before its parts.
             if all(manifest_path(self.path, name).exists() for name in damaged):
                 return batches, {name: files for name, files in damaged.items() if name not in replaced}
-        raise make_error(StoreError, "unreadable", "other processes change it all the time: try again", file=self.path)
+        raise make_error(StoreError, "unreadable", "other processes keep changing it: try again", file=self.path)
 
     def _intact_batches(self) -> dict[str, Manifest]:
         """Return the batches; raise an error that names all damaged or missing files, if there are any."""
         batches, damaged = self._check()
-        says = "damaged or missing: to do the runs that it belongs to again, run the same sweep again into this store"
+        says = "damaged or missing: run the same sweep again into this store to repeat the affected runs"
         faults = [
             fault
             for files in damaged.values()
@@ -190,7 +190,7 @@ class Store(Framed):
         Parameters
         ----------
         table
-            Its name.
+            Name of the table.
         """
         batches = self._intact_batches()
         return [part_path(self.path, table, name) for name, manifest in batches.items() if table in manifest.parts]
@@ -198,7 +198,7 @@ class Store(Framed):
     def connect(self) -> "duckdb.DuckDBPyConnection":
         """Return a DuckDB connection with a view of each table: ``runs``, ``parameters``, ``metrics`` and the others.
 
-        A run that two sweeps did at the same time is there once.
+        A run that two sweeps did at the same time occurs once.
         """
         import duckdb
 
@@ -224,7 +224,7 @@ class Store(Framed):
             elif sum(map(len, parts.values())) <= most:
                 connection.execute(f"CREATE VIEW all_{table} AS {select} {parquet_rows(*parts[table])}")
             else:
-                # A query of a view may hold every part open: read them now, in groups.
+                # A query of a view may open every part at the same time: read the parts now, in groups.
                 connection.execute(f"CREATE TABLE all_{table} AS {select} {parquet_rows(*parts[table][:most])}")
                 for first in range(most, len(parts[table]), most):
                     some = parts[table][first : first + most]
@@ -254,7 +254,7 @@ class Store(Framed):
         return copy
 
     def relation(self, table: str) -> "duckdb.DuckDBPyRelation":
-        """Return a table as a DuckDB relation, to be queried in SQL.
+        """Return a table as a DuckDB relation, for SQL queries.
 
         Parameters
         ----------
@@ -273,7 +273,7 @@ class Store(Framed):
         Parameters
         ----------
         sql
-            A query of the tables that :meth:`relation` names.
+            A query of the tables listed for :meth:`relation`.
         """
         import duckdb
 
@@ -300,7 +300,7 @@ class Store(Framed):
                 with handled_interrupts(), self.connect() as connection:
                     return connection.execute(sql, list(values)).fetchall()
             except duckdb.IOException as error:
-                # Another process has just merged parts that were listed.
+                # Another process has merged the listed parts in the meantime.
                 if attempt == ATTEMPTS - 1:
                     raise make_error(StoreError, "unreadable", f"cannot be read: {error}", file=self.path) from None
             except duckdb.Error as error:
@@ -410,12 +410,12 @@ class Writer:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._connection = connect()
-        # The other processors are for the runs.
+        # Leave the other processors to the runs.
         self._connection.execute("SET threads = 1")
         self.batch = Batch()
 
     def record(self, definition: Definition) -> None:
-        """Record a sweep as the latest; it is on the disk when this returns.
+        """Record a sweep durably as the latest one.
 
         Parameters
         ----------
@@ -428,7 +428,7 @@ class Writer:
             self.flush()
 
     def flush(self) -> None:
-        """Write the rows added since the last flush; they are on the disk when this returns."""
+        """Write the rows added since the last flush durably."""
         if self.batch:
             batch, self.batch = self.batch, Batch()
             batch.write(self._connection, self._store.path)
@@ -436,7 +436,7 @@ class Writer:
     def merge(self) -> None:
         """Merge small batches into one if there are many.
 
-        A batch is removed after one with all its rows is on the disk; rows that are there twice are read once.
+        A batch is removed after the batch that replaces it is durable; duplicate rows are read once.
         """
         import duckdb
 
@@ -458,7 +458,7 @@ class Writer:
             with handled_interrupts():
                 write_batch(self._connection, self._store.path, selects, replaces=small)
         except (duckdb.Error, SledsimError):
-            # Another process merges them, or the disk has no room for both: they stay.
+            # Another process merges them, or the disk is full: keep them.
             return
         for name in small:
             self._store._remove(name)
@@ -491,7 +491,7 @@ def _check_mark(folder: Path) -> None:
     except (ValueError, KeyError, RecursionError):
         schema = None
     if not isinstance(schema, int):
-        says = "is not the mark of a store: name a folder that a sweep has made, or a new one"
+        says = "is not the mark of a store: name a folder created by a sweep, or a new one"
         raise make_error(StoreError, "unreadable", says, file=folder / MARK)
     if schema != SCHEMA_VERSION:
         says = (
@@ -516,5 +516,5 @@ def is_store(folder: Path) -> bool:
 
 
 def _is_half_made(folder: Path) -> bool:
-    """Return true if a folder has nothing but what a killed process leaves of a store that it was creating."""
+    """Return true if a folder has only the files of a store whose creation was interrupted."""
     return all(entry.name in (*COLUMNS, BATCHES) or entry.suffix == UNFINISHED for entry in folder.iterdir())

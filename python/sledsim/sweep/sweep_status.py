@@ -1,4 +1,4 @@
-"""Progress of the sweeps in a store, and the runs that failed."""
+"""Progress of the sweeps in a store, with the failed runs."""
 
 import shlex
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from sledsim.sweep.tables import COLUMNS, Definition, faults_of_json
 
 __all__ = ["Failure", "SweepStatus", "status", "status_tables", "status_to_json"]
 
-#: How many failures a table lists; JSON has them all.
+#: Maximum number of failures in a table; JSON has all of them.
 SHOWN_FAILURES = 20
 
 
@@ -55,13 +55,13 @@ class SweepStatus:
     definition
         The sweep.
     latest
-        True if it is the latest of its name; false if the sweep was changed since.
+        True if it is the latest definition of its name; false if the sweep was changed since.
     done
         Number of runs done.
     failures
-        Runs that failed.
+        The failed runs.
     last_run
-        When its last run began (UTC); ``None`` before the first.
+        Start of its last run (UTC); ``None`` before the first.
     """
 
     definition: Definition
@@ -72,7 +72,7 @@ class SweepStatus:
 
     @property
     def missing(self) -> int:
-        """Number of runs to be done."""
+        """Number of remaining runs."""
         return self.definition.runs - self.done - len(self.failures)
 
     def to_dict(self) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def status(store: str | Path | Store, sweep: str | None = None) -> list[SweepSta
     store
         The store, or its folder.
     sweep
-        Name of the only sweep to return; all otherwise.
+        Name of a sweep; by default, all sweeps.
     """
     store = store if isinstance(store, Store) else Store(store)
     known = store.definitions()
@@ -136,7 +136,7 @@ def status(store: str | Path | Store, sweep: str | None = None) -> list[SweepSta
 
 
 def _command_here(command: str, store: Path) -> str:
-    """Return the command that continues a sweep, with the folder where the store is now."""
+    """Return the command that continues a sweep, with the current folder of the store."""
     try:
         words = shlex.split(command)
         words[words.index("--store") + 1] = str(store)
@@ -146,7 +146,7 @@ def _command_here(command: str, store: Path) -> str:
 
 
 def status_tables(store: Store, found: list[SweepStatus]) -> list[Table]:
-    """Return the progress of sweeps as tables.
+    """Return tables of the progress of sweeps.
 
     Parameters
     ----------

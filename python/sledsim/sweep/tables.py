@@ -87,10 +87,10 @@ COLUMNS: dict[str, dict[str, str]] = {
     },
 }
 
-#: Tables with outcomes of runs: if a part of one is damaged, the runs of its batch are done again.
+#: Tables with outcomes of runs: if a part of one is damaged, the runs of its batch are repeated.
 RUN_TABLES = ("metrics", "histograms", "provenance", "runs")
 
-#: Tables of numbers, with the column that says which number of the run it is.
+#: Tables of numbers, with the column of the number's name.
 _NUMBERED = {"metrics": "metric", "histograms": "quantity"}
 
 # NumPy types of columns; others are columns of objects.
@@ -100,7 +100,7 @@ _CASTS = {"DOUBLE": "CASE WHEN isnan({0}) THEN NULL ELSE {0} END", "TIMESTAMP": 
 
 @dataclass(frozen=True)
 class Definition:
-    """A sweep as a store records it.
+    """The definition of a sweep in a store.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ class Membership:
 
 
 def label(value: Any) -> str:
-    """Return a parameter's value as tables show it.
+    """Return the text of a parameter's value for tables.
 
     Parameters
     ----------
@@ -170,18 +170,18 @@ def label(value: Any) -> str:
 
 
 def faults_as_json(faults: Iterable[Fault]) -> str | None:
-    """Return faults as the table ``runs`` holds them; ``None`` if there are none."""
+    """Return faults as JSON for the table ``runs``; ``None`` if there are none."""
     held = [facts_of(fault) for fault in faults]
     return json.dumps(held, ensure_ascii=False) if held else None
 
 
 def faults_of_json(text: str | None) -> tuple[Fault, ...]:
-    """Return the faults that a row of ``runs`` holds."""
+    """Return the faults of a row of ``runs``."""
     return tuple(fault_of(facts) for facts in json.loads(text or "[]"))
 
 
 class Batch:
-    """Rows that wait to be written, by table."""
+    """Pending rows of a store, by table."""
 
     def __init__(self) -> None:
         self._rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in COLUMNS if table not in _NUMBERED}
@@ -202,7 +202,7 @@ class Batch:
         definition
             The sweep.
         sequence
-            Its place in the order of sweeps: the latest has the highest.
+            Position in the order of sweeps: the latest has the highest.
         """
         facts = definition.__dict__ | {"parameters": canonical(definition.parameters), "sequence": sequence}
         self._rows["sweeps"].append(tuple(facts[column] for column in COLUMNS["sweeps"]))
@@ -257,7 +257,7 @@ class Batch:
             rows.append((*place, parameter, None if parameter is None else label(value), number))
 
     def write(self, connection: "duckdb.DuckDBPyConnection", folder: Path) -> None:
-        """Write the rows into a store; they are on the disk when this returns.
+        """Write the rows into a store durably.
 
         Parameters
         ----------
@@ -269,7 +269,7 @@ class Batch:
         write_batch(connection, folder, self._selects(connection))
 
     def _selects(self, connection: "duckdb.DuckDBPyConnection") -> Iterator[tuple[str, str]]:
-        """Yield the tables that have rows, each with a query of them, which is valid until the next one."""
+        """Yield the tables with rows, each with a query of its rows, which is valid until the next one."""
         for table, columns in COLUMNS.items():
             source = self._joined(connection, table) if table in _NUMBERED else self._source(connection, table)
             if source:
@@ -279,7 +279,7 @@ class Batch:
                 yield table, f"SELECT {casts} FROM {source}"
 
     def _source(self, connection: "duckdb.DuckDBPyConnection", table: str) -> str | None:
-        """Register the rows of a table with DuckDB; return their name, ``None`` if there are none."""
+        """Register the rows of a table with DuckDB, and return the name; ``None`` if there are no rows."""
         import numpy as np
 
         rows = self._rows[table]
@@ -291,7 +291,7 @@ class Batch:
         return f"new_{table}"
 
     def _joined(self, connection: "duckdb.DuckDBPyConnection", table: str) -> str | None:
-        """Register metrics or histograms with DuckDB; return the query that joins them with keys and names."""
+        """Register metrics or histograms with DuckDB, and return a query that joins them with keys and names."""
         import numpy as np
 
         if not self._keys:

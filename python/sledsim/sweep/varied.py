@@ -1,4 +1,4 @@
-"""The parts that sweeps and searches share: a name, the base scenario, and how its settings are tried."""
+"""The common parts of sweeps and searches: name, base scenario, and checks of its settings."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,7 +16,7 @@ from sledsim.sweep.checking import Checks
 
 __all__ = ["Count", "Name", "Seed", "VariedScenario"]
 
-#: Characters of a name beside letters and digits: it becomes part of a file name.
+#: Characters allowed in a name besides letters and digits, as it becomes part of a file name.
 NAME_SIGNS = "-_. +"
 
 
@@ -36,28 +36,28 @@ Seed = Annotated[int, Field(strict=True, ge=0)]
 
 
 class VariedScenario(BasedOnScenario):
-    """A document that runs variants of a scenario. It has a key ``name`` too."""
+    """A document that runs variants of a scenario. It also has a key ``name``."""
 
     _checks_itself = True
 
     @classmethod
     def load(cls, source: Self | Mapping[str, Any] | Path | str, *, overrides: Sets = (), **instead: Any) -> Self:
-        """Read one and check it, except for the values that it varies, which :meth:`check` tries.
+        """Read a document and validate it, except for the varied values, which :meth:`check` validates.
 
         Parameters
         ----------
         source
             A file (TOML, YAML or JSON), a dictionary with the keys of one, or an instance.
         overrides
-            Values that replace those of the base scenario, after those of the file; and of the file's own keys,
-            with ``sweep.`` or ``search.`` in front: ``sweep.replications=3``.
+            Values that replace those of the base scenario, after those of the file; and keys of the file with the
+            prefix ``sweep.`` or ``search.``: ``sweep.replications=3``.
         **instead
             Keys that replace those of the file.
 
         Raises
         ------
         ScenarioError
-            If it is wrong. There is a fault for each error, with file, line, key, value and what is allowed.
+            If the document is invalid. The error lists all faults, with file, line, key, value and allowed values.
         """
         loaded = super().load(source, overrides=overrides, **instead)
         if loaded._source is None or "name" in loaded.model_fields_set:
@@ -73,13 +73,13 @@ class VariedScenario(BasedOnScenario):
 
 
 def _name_of(file: str, what: str) -> str:
-    """Return the name of a document that has no key ``name``: that of its file."""
+    """Return the default name of a document, that of its file, and raise if it is invalid."""
     name = Path(file).stem
     if not _is_name(name):
         meant = "".join(sign for sign in name if sign.isalnum() or sign in NAME_SIGNS).strip() or what
-        says = (
-            f"the {what} is called as its file, {name!r}, and a name has letters, digits and any of {NAME_SIGNS!r}: "
+        message = (
+            f"the {what} has the name of its file, {name!r}; expected letters, digits and any of {NAME_SIGNS!r}: "
             f'add name = "{meant}" to it, or rename it'
         )
-        raise make_error(BasedOnScenario.error, "notation", says, suggestion=meant, file=file)
+        raise make_error(BasedOnScenario.error, "notation", message, suggestion=meant, file=file)
     return name

@@ -1,4 +1,4 @@
-"""Block traces on disk: their formats, what is in them."""
+"""Block traces on disk: formats and contents."""
 
 from sledsim._loading import attach
 

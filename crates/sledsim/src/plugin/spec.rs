@@ -63,7 +63,7 @@ pub struct PluginSpec {
     /// The function of the library that is called for completions; none when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed: Option<String>,
-    /// Whether a compiled function uses positioning times, which are expensive to compute; true when absent. A Python
+    /// True if a compiled function uses positioning times, which are expensive to compute; true when absent. A Python
     /// class declares this itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub positioning: Option<bool>,
@@ -133,7 +133,7 @@ impl PluginSpec {
         let given = self.source.take().filter(|given| loaded.source.as_ref() != Some(given));
         if let Some(given) = given {
             let says = format!(
-                " is not that of {}, which has changed since: leave it out to take what is there now",
+                " is not that of {}, which has changed since: leave it out to use the current file",
                 self.title()
             );
             return Err(Fault::conflict("source", given).says(says).into());

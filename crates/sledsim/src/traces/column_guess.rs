@@ -1,6 +1,6 @@
 //! Guesses which columns of a table hold what, to suggest a column map in an error message. Nothing is read by a guess.
 
-use super::csv::{cells, is_header, names_of, separator, words_of_name, Columns, Found, Unresolved};
+use super::csv::{cells, is_header, names_of, separator, words_of_name, ColumnIndices, Columns, Unresolved};
 use super::format::Head;
 use super::options::{ColumnMap, ColumnRef, LengthUnit, OpCodes, TraceOptions};
 use super::text::{LineParser, TimeUnit};
@@ -65,7 +65,7 @@ pub(super) fn suggest(map: &ColumnMap, head: &Head, options: &TraceOptions) -> O
         return None;
     }
     let columns: Vec<Column> = (0..names.len()).map(|index| column(&names, has_header, &rows, index)).collect();
-    let mut found = Found::of(map, &names, has_header).ok()?;
+    let mut found = ColumnIndices::of(map, &names, has_header).ok()?;
     let mut map = map.clone();
     let mut suggestion = Suggestion::new();
     let add = |key: &'static str, index: usize, suggestion: &mut Suggestion| {
@@ -90,7 +90,7 @@ pub(super) fn suggest(map: &ColumnMap, head: &Head, options: &TraceOptions) -> O
         map.op = add("columns.op", op, &mut suggestion);
         found.op = Some(op);
     }
-    let is_free_number = |found: &Found, column: &Column| !found.has(column.index) && column.numbers.is_some();
+    let is_free_number = |found: &ColumnIndices, column: &Column| !found.has(column.index) && column.numbers.is_some();
     if found.length.is_none() {
         let free = |column: &&Column| is_free_number(&found, column);
         let hinted = |column: &&Column| {

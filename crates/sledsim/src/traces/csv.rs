@@ -20,9 +20,9 @@
 //! A [`ColumnMap`] takes precedence over these names. The unit of a mapped column is the given one, or else the one that its
 //! name states ([`unit_of_time`], [`unit_of_length`]); without either the trace cannot be read.
 //!
-//! Cells are separated by commas, semicolons or tabs, whichever the first line has most of, or by blanks if it has none of
-//! them. A cell may be in double quotes. The first line is a header if a column is mapped by its name, or if no cell of it
-//! begins with a digit.
+//! Cells are separated by the most frequent of comma, semicolon and tab in the first line, or by blanks if it has none of
+//! them. A cell may be in double quotes. The first line is a header if a column is mapped by its name, or if none of its
+//! cells begins with a digit.
 
 use std::borrow::Cow;
 
@@ -67,7 +67,7 @@ pub(super) const ENTRY: Entry = Entry {
     }),
 };
 
-/// Columns that are read; one further to the right cannot be mapped.
+/// Maximum number of columns; columns further to the right cannot be mapped.
 pub(super) const MAX_COLUMNS: usize = 32;
 const TIME_NAMES: [&str; 5] = ["t", "time", "timestamp", "ts", "arrival"];
 const RESPONSE_NAMES: [&str; 1] = ["response"];
@@ -84,7 +84,7 @@ fn detect(head: &Head) -> usize {
     let resolve = |map: &ColumnMap| Columns::resolve(map, header, DEFAULT_SECTOR_BYTES, head.ignore_times);
     match resolve(&ColumnMap::default()) {
         Ok((columns, true)) => 1 + readable(columns),
-        // The reader asks for the unit. Presets whose header leaves it open too come first.
+        // The error for unknown units is raised when the trace is opened. Presets with such headers take precedence.
         Err(Unresolved::UnknownUnits(_)) => {
             let any_unit = ColumnMap { time_unit: Some(TimeUnit::Ns), ..ColumnMap::default() };
             resolve(&any_unit).map_or(0, |(columns, _)| readable(columns))
@@ -121,18 +121,18 @@ fn build(input: &mut Input, options: &TraceOptions) -> Built {
         }
     }
     if has_header {
-        pass_line(input)?;
+        skip_line(input)?;
     }
     Ok(Box::new(Lines(columns)))
 }
 
-/// The first meaning that two columns have by their names, of those that the map leaves open, and these columns.
+/// Returns the first unmapped meaning that the names of two columns have, and these columns.
 fn duplicate_meaning(map: &ColumnMap, names: &[String]) -> Option<(&'static str, [String; 2])> {
     let means = |name: &str| {
         let one_of = |known: &[&str]| known.contains(&name.to_lowercase().as_str());
         match name {
-            _ if unit_behind(name, &TIME_NAMES).is_some() => map.time.is_none().then_some("arrival"),
-            _ if unit_behind(name, &RESPONSE_NAMES).is_some() => Some("response"),
+            _ if unit_after_stem(name, &TIME_NAMES).is_some() => map.time.is_none().then_some("arrival"),
+            _ if unit_after_stem(name, &RESPONSE_NAMES).is_some() => Some("response"),
             _ if one_of(&DEVICE_NAMES) => map.device.is_none().then_some("device"),
             _ if one_of(&OFFSET_NAMES) => map.offset.is_none().then_some("offset"),
             _ if one_of(&LENGTH_NAMES) => map.length.is_none().then_some("length"),
@@ -149,19 +149,19 @@ fn duplicate_meaning(map: &ColumnMap, names: &[String]) -> Option<(&'static str,
     })
 }
 
-/// The cells of a header.
+/// Returns the cells of a header.
 pub(super) fn names_of(header: &[u8]) -> Vec<String> {
     cells(header, separator(header)).map(|cell| String::from_utf8_lossy(cell).into_owned()).collect()
 }
 
-/// The first line that is not blank, without moving on; empty at the end of the content.
+/// Returns the first line that is not blank, without consuming it; empty at the end of the content.
 fn first_line(input: &mut Input) -> Result<Vec<u8>, Box<TraceError>> {
     let head = Head::of(input.peek(LONGEST_LINE_BYTES)?);
     Ok(head.lines.first().map_or_else(Vec::new, |line| line.to_vec()))
 }
 
-/// Moves behind the first line that is not blank.
-fn pass_line(input: &mut Input) -> Result<(), Box<TraceError>> {
+/// Skips the first line that is not blank.
+fn skip_line(input: &mut Input) -> Result<(), Box<TraceError>> {
     loop {
         match input.line() {
             Ok(Some(line)) if line.iter().all(u8::is_ascii_whitespace) => {}
@@ -172,16 +172,16 @@ fn pass_line(input: &mut Input) -> Result<(), Box<TraceError>> {
     }
 }
 
-/// A parser for a format that is CSV with fixed columns, behind an optional header.
+/// Returns a parser for a format that is CSV with fixed columns and an optional header.
 pub(super) fn preset(input: &mut Input, columns: Columns) -> Built {
-    pass_header(input, columns.separator)?;
+    skip_header(input, columns.separator)?;
     Ok(Box::new(Lines(columns)))
 }
 
-/// Moves behind a header, if there is one.
-pub(super) fn pass_header(input: &mut Input, separator: u8) -> Result<(), Box<TraceError>> {
+/// Skips the header, if there is one.
+pub(super) fn skip_header(input: &mut Input, separator: u8) -> Result<(), Box<TraceError>> {
     if is_header(&first_line(input)?, separator) {
-        pass_line(input)?;
+        skip_line(input)?;
     }
     Ok(())
 }
@@ -194,9 +194,9 @@ pub(super) fn is_header(line: &[u8], separator: u8) -> bool {
 /// The number of cells that a line must have.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CellCount {
-    /// So many.
+    /// This number.
     Exactly(usize),
-    /// So many or more.
+    /// This number or more.
     AtLeast(usize),
 }
 
@@ -210,7 +210,7 @@ pub(super) enum Unresolved {
 }
 
 impl Unresolved {
-    /// The same as an error of a trace whose columns are named at a place.
+    /// Converts it to an error of a trace whose columns are named at `place`.
     fn error(self, file: String, place: Place, suggestion: Suggestion) -> Box<TraceError> {
         Box::new(match self {
             Self::UnknownUnits(columns) => TraceError::UnknownUnits { file, place, columns, suggestion },
@@ -227,8 +227,8 @@ struct Names {
     separator: u8,
 }
 
-/// Index of the column of each meaning, where it is known.
-pub(super) struct Found {
+/// Index of the column of each meaning; `None` if unknown.
+pub(super) struct ColumnIndices {
     pub time: Option<usize>,
     pub device: Option<usize>,
     pub offset: Option<usize>,
@@ -236,19 +236,18 @@ pub(super) struct Found {
     pub op: Option<usize>,
 }
 
-impl Found {
+impl ColumnIndices {
     /// Returns true if a column has a meaning.
     pub(super) fn has(&self, index: usize) -> bool {
         [self.time, self.device, self.offset, self.length, self.op].contains(&Some(index))
     }
 
-    /// Finds each column as the map says, and otherwise by its name if the names are those of a header.
+    /// Finds each column by the map, or else by its name if the names are those of a header.
     pub(super) fn of(map: &ColumnMap, names: &[String], has_header: bool) -> Result<Self, Unresolved> {
         let mapped = |column: &Option<ColumnRef>| column.as_ref().map(|column| locate(column, names)).transpose();
-        let find =
-            |is_wanted: &dyn Fn(&str) -> bool| names.iter().position(|name| is_wanted(name)).filter(|_| has_header);
+        let find = |matches: &dyn Fn(&str) -> bool| names.iter().position(|name| matches(name)).filter(|_| has_header);
         let named = |known: &[&str]| find(&|name| known.contains(&name.to_lowercase().as_str()));
-        let timed = || find(&|name| unit_behind(name, &TIME_NAMES).is_some());
+        let timed = || find(&|name| unit_after_stem(name, &TIME_NAMES).is_some());
         Ok(Self {
             time: mapped(&map.time)?.or_else(timed).or_else(|| named(&TIME_NAMES)),
             device: mapped(&map.device)?.or_else(|| named(&DEVICE_NAMES)),
@@ -259,14 +258,14 @@ impl Found {
     }
 }
 
-/// The columns of a CSV trace, by what they hold.
+/// The columns of a CSV trace, by meaning.
 #[derive(Clone, Debug)]
 pub(super) struct Columns {
     pub separator: u8,
     pub count: CellCount,
     /// The form of a line, for messages.
     pub shape: &'static str,
-    /// Arrival time and its unit; `None` where times are ignored.
+    /// Arrival time and its unit; `None` if times are ignored.
     pub time: Option<(usize, TimeUnit)>,
     /// Recorded response time and its unit.
     pub response: Option<(usize, TimeUnit)>,
@@ -284,8 +283,8 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// Finds each column as the map says, and otherwise by its name in the header. Returns the columns, and whether the
-    /// first line is a header. With `ignore_times` a trace needs no column of times.
+    /// Finds each column by the map, or else by its name in the header. Returns the columns, and true if the first line
+    /// is a header. With `ignore_times`, a trace needs no column of times.
     pub(super) fn resolve(
         map: &ColumnMap,
         first: &[u8],
@@ -299,7 +298,7 @@ impl Columns {
         Ok((columns, has_header))
     }
 
-    /// The columns of the table `file` with these names.
+    /// Returns the columns of the table `file` with these names.
     pub(super) fn of_table(file: &str, names: Vec<String>, options: &TraceOptions) -> Result<Self, Box<TraceError>> {
         let default = ColumnMap::default();
         let map = options.columns.as_ref().unwrap_or(&default);
@@ -317,7 +316,7 @@ impl Columns {
             .map_err(|unresolved| unresolved.error(file.to_owned(), Place::Names, Suggestion::new()))
     }
 
-    /// Indices of the columns that are read of a table with these names, whatever their units.
+    /// Returns the indices of the columns that are read from a table with these names, for any units.
     pub(super) fn used(file: &str, names: Vec<String>, map: &ColumnMap) -> Result<Vec<usize>, Box<TraceError>> {
         let map = ColumnMap {
             time_unit: Some(TimeUnit::Ns),
@@ -332,10 +331,10 @@ impl Columns {
         Ok(all.into_iter().flatten().collect())
     }
 
-    /// Finds each column as the map says, and otherwise by its name; see [`Columns::resolve`].
+    /// Finds each column by the map, or else by its name; see [`Columns::resolve`].
     fn named(map: &ColumnMap, names: &Names, sector_bytes: u32, ignore_times: bool) -> Result<Self, Unresolved> {
         let &Names { ref names, is_header: has_header, separator } = names;
-        let found = Found::of(map, names, has_header)?;
+        let found = ColumnIndices::of(map, names, has_header)?;
         let required = |found: Option<usize>, key: &str, example: &str| {
             found.ok_or_else(|| Unresolved::Problem(missing_column(has_header, key, example)))
         };
@@ -353,7 +352,7 @@ impl Columns {
             map.offset_unit.or_else(|| match (map.length_unit, header_name(offset).map(unit_of_length)) {
                 (_, Some(NamedLengthUnit::Stated(unit))) => Some(unit),
                 (None | Some(LengthUnit::Bytes), Some(NamedLengthUnit::Implied)) => Some(LengthUnit::Bytes),
-                // The name implies bytes and the option says sectors, perhaps of lengths alone.
+                // The name implies bytes, but the option gives sectors, possibly only for lengths.
                 (Some(LengthUnit::Sectors), Some(NamedLengthUnit::Implied)) => None,
                 (given, _) => given,
             });
@@ -366,7 +365,7 @@ impl Columns {
             offset_unit.unwrap_or_else(|| note(&mut unknown, "offset_unit", names, offset, LengthUnit::Bytes));
         let length_unit =
             length_unit.unwrap_or_else(|| note(&mut unknown, "length_unit", names, length, LengthUnit::Bytes));
-        let response = names.iter().position(|name| has_header && unit_behind(name, &RESPONSE_NAMES).is_some());
+        let response = names.iter().position(|name| has_header && unit_after_stem(name, &RESPONSE_NAMES).is_some());
         let response = response.and_then(|column| unit_of_time(&names[column]).map(|unit| (column, unit)));
         let columns = Self {
             separator,
@@ -391,7 +390,7 @@ impl Columns {
         }
     }
 
-    /// Itself, if every column is among the first [`MAX_COLUMNS`].
+    /// Returns itself, if every column is among the first [`MAX_COLUMNS`].
     fn within_limit(self) -> Result<Self, Unresolved> {
         let timed = [self.time, self.response].map(|column| column.map(|(column, _)| column));
         let used = [timed[0], timed[1], self.device, Some(self.offset), Some(self.length), Some(self.op)];
@@ -424,7 +423,7 @@ impl Columns {
         }
     }
 
-    /// The request in a row.
+    /// Returns the request in a row.
     #[inline]
     pub(super) fn request(&self, row: &impl Row) -> Parsed<TraceRecord> {
         let at_ns = self.time.map_or(Ok(0), |(column, unit)| row.time_ns("time", column, unit))?;
@@ -443,16 +442,16 @@ impl Columns {
 
 /// A row of a trace with columns.
 pub(super) trait Row {
-    /// The text in a column.
+    /// Returns the text in a column.
     fn text(&self, column: usize) -> Cow<'_, [u8]>;
 
-    /// A whole number, as [`unsigned`] reads it.
+    /// Returns an integer, see [`unsigned`].
     fn unsigned(&self, field: &'static str, column: usize) -> Parsed<u64>;
 
-    /// A whole number, as [`unsigned32`] reads it.
+    /// Returns an integer, see [`unsigned32`].
     fn unsigned32(&self, field: &'static str, column: usize) -> Parsed<u32>;
 
-    /// A time, as [`time_ns`] reads it.
+    /// Returns a time, see [`time_ns`].
     fn time_ns(&self, field: &'static str, column: usize, unit: TimeUnit) -> Parsed<u64>;
 }
 
@@ -479,13 +478,13 @@ impl Row for [&[u8]; MAX_COLUMNS] {
     }
 }
 
-/// Adds a column without a known unit to those that the user must be asked about; returns a placeholder.
+/// Adds a column to those with unknown units, and returns a placeholder for its unit.
 fn note<U>(unknown: &mut Vec<UnknownUnit>, key: &'static str, names: &[String], column: usize, placeholder: U) -> U {
     unknown.push(UnknownUnit { key, column: format!("{} ({column})", excerpt(names[column].as_bytes())) });
     placeholder
 }
 
-/// The index of a mapped column.
+/// Returns the index of a mapped column.
 fn locate(column: &ColumnRef, names: &[String]) -> Result<usize, Unresolved> {
     let problem = match column {
         ColumnRef::Index(index) if *index < names.len() => return Ok(*index),
@@ -513,7 +512,7 @@ fn missing_column(has_header: bool, key: &str, example: &str) -> String {
     }
 }
 
-/// The words of a column's name, in lower case: `TimestampMs`, `timestamp_ms` and `timestamp (ms)` give the same two.
+/// Returns the words of a column's name, in lower case; the same for `TimestampMs`, `timestamp_ms` and `timestamp (ms)`.
 pub(super) fn words_of_name(name: &str) -> Vec<String> {
     let letters: Vec<char> = name.chars().collect();
     let mut words = vec![String::new()];
@@ -534,7 +533,7 @@ pub(super) fn words_of_name(name: &str) -> Vec<String> {
     words
 }
 
-/// The unit that the name of a column of times states; `None` if it states none, or several.
+/// Returns the unit in the name of a column of times; `None` if there is none, or several.
 fn unit_of_time(name: &str) -> Option<TimeUnit> {
     let words = words_of_name(name);
     if words.concat().contains("filetime") {
@@ -555,13 +554,13 @@ fn unit_of_time(name: &str) -> Option<TimeUnit> {
     units.all(|other| other == first).then_some(first)
 }
 
-/// The unit that the name of a column of offsets or lengths gives.
+/// The unit in the name of a column of offsets or lengths.
 enum NamedLengthUnit {
-    /// A word of it is a unit: `lba`, `offset_bytes`.
+    /// A word of the name is a unit: `lba`, `offset_bytes`.
     Stated(LengthUnit),
-    /// It names an offset or a length and no unit; such columns are in bytes.
+    /// The name is that of an offset or a length without a unit; such columns are in bytes.
     Implied,
-    /// Nothing, or several things.
+    /// The name has no known unit, or several.
     Open,
 }
 
@@ -630,8 +629,8 @@ fn is_flush(cell: &[u8]) -> bool {
     cell.eq_ignore_ascii_case(b"F") || cell.eq_ignore_ascii_case(b"flush")
 }
 
-/// The unit of a column of times whose name is one of `stems` and the unit behind it; `None` for any other name.
-fn unit_behind(name: &str, stems: &[&str]) -> Option<TimeUnit> {
+/// Returns the unit of a column of times whose name is one of `stems` followed by the unit; `None` for other names.
+fn unit_after_stem(name: &str, stems: &[&str]) -> Option<TimeUnit> {
     let words = words_of_name(name);
     let (_, stem) = words.split_last()?;
     unit_of_time(name).filter(|_| stems.contains(&stem.concat().as_str()))
@@ -640,7 +639,7 @@ fn unit_behind(name: &str, stems: &[&str]) -> Option<TimeUnit> {
 /// Returns the separator of the cells of a line: the most frequent of comma, semicolon and tab, or blanks if it has none.
 pub(super) fn separator(line: &[u8]) -> u8 {
     let count = |wanted: u8| line.iter().filter(|&&byte| byte == wanted).count();
-    // `max_by_key` returns the last of several maxima: a blank only where the others do not occur.
+    // `max_by_key` returns the last of several maxima, a comma.
     let separators = [b'\t', b';', b','];
     let most = separators.into_iter().max_by_key(|&wanted| count(wanted)).unwrap_or(b',');
     if count(most) == 0 && line.trim_ascii().contains(&b' ') {
@@ -650,7 +649,7 @@ pub(super) fn separator(line: &[u8]) -> u8 {
     }
 }
 
-/// The cells of a line, without blanks around them and without their quotes. Blanks as separators may be repeated.
+/// Returns the cells of a line, without surrounding blanks and quotes. Blanks as separators may be repeated.
 pub(super) fn cells(line: &[u8], separator: u8) -> Cells<'_> {
     Cells { rest: Some(line), separator }
 }

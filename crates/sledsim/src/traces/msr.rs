@@ -5,7 +5,7 @@
 //! the disk number, plus 256 for every host that appeared before this record's: in a trace of one host, as they are
 //! published, it is the disk number. Some copies have an index before each record, which is ignored, or a header.
 
-use super::csv::{cells, pass_header};
+use super::csv::{cells, skip_header};
 use super::error::{FieldFault, Parsed};
 use super::format::{Carries, Entry};
 use super::intern::Names;
@@ -25,7 +25,7 @@ pub(super) const ENTRY: Entry = Entry {
     detect: |head| head.requests(Msr::default()),
     in_sectors: None,
     build: |input, _| {
-        pass_header(input, b',')?;
+        skip_header(input, b',')?;
         Ok(Box::new(Lines(Msr::default())))
     },
     write: None,

@@ -324,7 +324,7 @@ class CustomDevice(Model):
     completed
         The function of the library that is called for completions; none when absent.
     positioning
-        Whether a compiled function uses positioning times, which are expensive to compute; true when absent. A
+        True if a compiled function uses positioning times, which are expensive to compute; true when absent. A
         Python class declares this itself.
     state_bytes
         Size of a compiled function's state for each queue, cache, mirror or device; 0 when absent (at least 0, at

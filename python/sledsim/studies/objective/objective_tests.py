@@ -207,7 +207,7 @@ def specificity(role: ScenarioLike | Written | RoleTest, *, progress: bool = Fal
             Case(_names(tested, change), _title(tested, change), mean_interval(each))
             for change, each in zip(changes, measured, strict=True)
         ]
-        meaning = "what MEMS storage saves of the time on the fitted disk"
+        meaning = "share of the time on the fitted disk that MEMS storage saves"
     else:
         bases = [tested.samples(sampling, change, role=False, progress=progress) for change in changes]
         cases = []

@@ -36,7 +36,7 @@ def strategy_notes(values: Mapping[str, Any], results: Mapping[str, Result]) -> 
     stopped = results.get("spin-down")
     if stopped is not None and stopped.complete and stopped["energy"]["total_j"] > base["energy"]["total_j"]:
         notes.append(
-            "spin-down takes more energy than it saves here: idle times are too short for it "
+            "spin-down takes more energy than it saves here: idle times are too short "
             "(`sledsim device DEVICE --break-even`); --policies compares other policies"
         )
     if _is_spent_idle(base, results.get("merging")):

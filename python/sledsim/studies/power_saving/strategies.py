@@ -275,7 +275,7 @@ def _policies(values: Mapping[str, Any]) -> tuple[dict[str, Variant], list[str]]
         elif required == {"after_ms"} and idle_s is not None:
             policy["after_ms"] = idle_s * 1e3
         elif required:
-            notes.append(f"{name} is left out: system.spin_down does not say its {', '.join(sorted(required))}")
+            notes.append(f"{name} is left out: system.spin_down lacks its {', '.join(sorted(required))}")
             continue
         label = f"{name} {duration(policy['after_ms'] * 1e-3)}" if "after_ms" in policy else name
         variants.setdefault(label, Variant({**waiting, "spin_down": policy}))

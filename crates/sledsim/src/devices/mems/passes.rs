@@ -203,8 +203,8 @@ impl MemsDevice {
         let mut passes = RowPasses::new(&self.geometry, self.extent(request));
         let row_tips = self.geometry.blocks_per_row * self.geometry.tips_per_block;
         while !passes.is_done() {
-            let pass = passes.next_pass(&self.geometry);
-            let approach = self.positioning().approach(&self.sled, pass.cylinder, pass.row);
+            let pass = passes.next_pass(&self.geometry, self.pass_limit(&run, request.op, &passes));
+            let approach = self.positioning().approach_row(&self.sled, pass.cylinder, pass.row, pass.is_reversed);
             let tips = pass.tips.max(row_tips);
             self.pass_until_read(&mut run, &approach, tips, BlockCounts::of(request.op, pass.blocks));
         }

@@ -482,7 +482,7 @@ impl Positioning {
         let [x0, x1] = [sled.cylinder, approach.done.cylinder].map(|cylinder| self.geometry.x_m(cylinder));
         let delay_ns = if let YState::Free { delay_ns, .. } = sled.y { delay_ns } else { 0 };
         ApproachPath {
-            x: x_path(self.model, &self.x_axis, x0, x1),
+            x: if approach.settles { x_path(self.model, &self.x_axis, x0, x1) } else { Vec::new() },
             y: y_path(
                 self.model,
                 &self.y_axis,
