@@ -9,7 +9,7 @@ use super::described::{exponential, fixed, forced, outcome, plain, raid, YEAR_H}
 
 /// Asserts that both estimates of the loss probability agree within four standard errors of their difference.
 fn assert_same(what: &str, enclosure: &Enclosure, horizon_h: f64) {
-    let plainly = outcome(enclosure, &plain(&[horizon_h], size(150_000, 400_000), 1)).horizons[0].clone();
+    let plainly = outcome(enclosure, &plain(&[horizon_h], size(100_000, 400_000), 1)).horizons[0].clone();
     let by_force = outcome(enclosure, &forced(&[horizon_h], 40_000, 2)).horizons[0].loss;
     assert!(plainly.observed >= 300, "{what}: {} losses say little", plainly.observed);
     let (p, q) = (plainly.loss.value.expect("losses were seen"), by_force.value.expect("losses were forced"));

@@ -260,7 +260,7 @@ fn a_drive_with_a_too_long_queue_ends_the_run_with_an_error() {
     let document = json!({"workload": {"arrival": arrival}, "system": {"device": "g2"}, "run": {"time_s": 10}});
     let mut scheduled = document.clone();
     scheduled["system"]["scheduler"] = "sptf".into();
-    for document in [scheduled, document].into_iter().take(size(1, 2)) {
+    for document in [document, scheduled].into_iter().take(size(1, 2)) {
         let message = try_run(&document).expect_err("too many");
         assert!(
             message.contains(&PARTS_UNDER_WAY.most.to_string()) && message.contains("fallen far behind"),

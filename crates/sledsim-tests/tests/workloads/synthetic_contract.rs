@@ -137,7 +137,7 @@ fn requests_are_in_range_and_reproducible() {
             assert!(request.lbn >= first && request.end_lbn() <= end, "{request:?} of {spec:?}");
         }
         assert_eq!(taken, requests(&spec, 1, REQUESTS), "same seed, other requests: {spec:?}");
-        assert_ne!(taken, requests(&spec, 2, REQUESTS), "other seed, same requests: {spec:?}");
+        assert_ne!(taken[..100], requests(&spec, 2, 100), "other seed, same requests: {spec:?}");
         let text = serde_json::to_string(&spec).expect("a workload is plain data");
         assert_eq!(serde_json::from_str::<SyntheticSpec>(&text).expect("what was written can be read"), spec);
     }
