@@ -21,7 +21,9 @@ from sledsim.scenario.models.cache import SlruReplacement as SlruReplacement
 from sledsim.scenario.models.cache import TwoQReplacement as TwoQReplacement
 from sledsim.scenario.models.cache import WriteBufferClean as WriteBufferClean
 from sledsim.scenario.models.cache import WTinylfuReplacement as WTinylfuReplacement
+from sledsim.scenario.models.disk import CommandQueue as CommandQueue
 from sledsim.scenario.models.disk import DiskDevice as DiskDevice
+from sledsim.scenario.models.disk import DriveWriteCache as DriveWriteCache
 from sledsim.scenario.models.disk import IdleModeParameters as IdleModeParameters
 from sledsim.scenario.models.disk import PowerParameters as PowerParameters
 from sledsim.scenario.models.disk import Zone as Zone

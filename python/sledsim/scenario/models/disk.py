@@ -10,7 +10,9 @@ from sledsim.scenario.models.model import Model
 from sledsim.scenario.models.seek import SeekCurve
 
 __all__ = [
+    "CommandQueue",
     "DiskDevice",
+    "DriveWriteCache",
     "FastWrite",
     "IdleModeParameters",
     "LbnMapping",
@@ -39,11 +41,12 @@ class Zone(Model):
     empty_sectors
         Number of sectors without LBNs at the front of the zone (at least 0, at most 1e+09; default 0).
     track_skew_sectors
-        Angle between the first sectors of consecutive tracks of a cylinder, in sectors (at least 0, at most
-        1,000,000).
+        Angle between the first sectors of consecutive tracks of a cylinder, in sectors. With a seek-first
+        mapping: of consecutive tracks of a surface (at least 0, at most 1,000,000).
     cylinder_skew_sectors
         Angle between the first sectors of the last track of a cylinder and the first track of the next, in
-        sectors (at least 0, at most 1,000,000).
+        sectors. With a seek-first mapping: of the tracks before and after a change of surface (at least 0, at
+        most 1,000,000).
     spares
         Number of spare sectors (or tracks) in each unit of the sparing scheme (at least 0, at most 1e+09; default
         0).
@@ -67,7 +70,7 @@ class Zone(Model):
 
 
 # Order of LBNs over the surfaces of a cylinder.
-LbnMapping = Literal["cylinder", "serpentine-by-zone", "serpentine"]
+LbnMapping = Literal["cylinder", "serpentine-by-zone", "serpentine", "seek-first-serpentine"]
 
 # Position of spare sectors, and handling of defective ones.
 SpareSectors = Literal[
@@ -92,6 +95,66 @@ ReadAhead = Literal["none", "track", "cylinder", "segment", "next-track"]
 
 # When a write completes.
 FastWrite = Literal["none", "sequential", "full"]
+
+
+class CommandQueue(Model):
+    """A queue of commands in the drive, such as that of Native Command Queuing.
+
+    It serves the command with the shortest positioning time first; ties go by arrival. Commands beyond its depth
+    wait at the host, in the order of the host's scheduler.
+
+    Attributes
+    ----------
+    depth
+        Number of commands that the drive holds, including the one under service: 32 with SATA. 1 means no queue
+        (at least 1, at most 65,536; default 32).
+    window
+        Number of commands, the oldest first, that the drive chooses among; all when absent (at least 1, at most
+        65,536).
+    age_limit_ms
+        Time in the drive after which the oldest command is served next; no limit when absent (ms; at least 0, at
+        most 1,000,000).
+    turnaround_ms
+        Time from the end of an access to the choice of the next command. Commands that arrive in it are among the
+        choices (ms; at least 0, at most 1,000; default 0.0).
+    """
+
+    depth: int | None = None
+    window: int | None = None
+    age_limit_ms: float | str | None = None
+    turnaround_ms: float | str | None = None
+
+
+class DriveWriteCache(Model):
+    """A volatile write cache.
+
+    A write completes when it is in the cache, unless it is durable (FUA). The drive writes the content back while
+    it is idle, in turn with commands once the cache fills up, and completely for a flush. A flush is not queued:
+    later commands wait for it.
+
+    Attributes
+    ----------
+    blocks
+        Capacity for data that is not on the medium; 0 switches the cache off. A larger write goes to the medium
+        at once (at least 0, at most 1e+09).
+    extents
+        Most ranges of contiguous blocks that the cache holds; no limit when absent (at least 1, at most
+        1,000,000).
+    window
+        Number of ranges, the oldest first, among which the drive writes back that with the shortest positioning
+        time; all when absent (at least 1, at most 1,000,000).
+    idle_ms
+        Idle time of the arm after which it writes back (ms; at least 0, at most 1,000,000; default 0.0).
+    forced_share
+        Share of the capacity (of blocks or of ranges) from which on the drive writes back one track for each
+        command that it serves (at least 0, at most 1; default 0.75).
+    """
+
+    blocks: int
+    extents: int | None = None
+    window: int | None = None
+    idle_ms: float | str | None = None
+    forced_share: float | str | None = None
 
 
 class IdleModeParameters(Model):
@@ -161,6 +224,8 @@ class DiskDevice(Model):
         Zones, from the outermost cylinder in; they do not overlap.
     mapping
         Order of LBNs over the surfaces of a cylinder (default "cylinder").
+    mapping_group_cylinders
+        Number of cylinders of a group, for a seek-first mapping (at least 1, at most 1e+08; default 1).
     sparing
         Position of spare sectors, and handling of defective ones (default "none").
     sparing_range_cylinders
@@ -307,6 +372,14 @@ class DiskDevice(Model):
         If true, a read whose first block is the next to be read ahead is a partial hit (default false).
     read_hits_on_writes
         If true, reads can hit written data in the buffer (default true).
+    physical_sector_blocks
+        Number of blocks of a physical sector. A write of part of a physical sector reads it first and writes it a
+        revolution later (512-byte emulation: 8 blocks of 512 B) (at least 1, at most 1,024; default 1).
+    command_queue
+        Queue of commands in the drive; without one the drive accepts one command at a time.
+    write_cache
+        Volatile write cache, whose content the drive writes to the medium in an order of its own; excludes
+        `fast_write`.
     power
         Power of the drive; unknown when absent.
     """
@@ -319,6 +392,7 @@ class DiskDevice(Model):
     cylinders: int | None = None
     zones: list[Zone] | None = None
     mapping: LbnMapping | None = None
+    mapping_group_cylinders: int | None = None
     sparing: SpareSectors | None = None
     sparing_range_cylinders: int | None = None
     rotation_rpm: float | str | None = None
@@ -380,4 +454,7 @@ class DiskDevice(Model):
     transfer_partial_hits: bool | None = None
     almost_read_hits: bool | None = None
     read_hits_on_writes: bool | None = None
+    physical_sector_blocks: int | None = None
+    command_queue: CommandQueue | None = None
+    write_cache: DriveWriteCache | None = None
     power: PowerParameters | None = None

@@ -185,10 +185,14 @@ impl DiskDevice {
         segment: usize,
     ) -> Service {
         let Command { start, blocks, .. } = command;
+        let is_through = self.policy.fast_write == FastWrite::None;
         let free = if self.physical_sector_blocks == 1 {
             free
         } else {
-            self.read_partial_sectors(&mut phases, free.max(setup.arm_leaves), blocks)
+            // A write-behind completes before it reads.
+            let mut behind = phases;
+            let phases = if is_through { &mut phases } else { &mut behind };
+            self.read_partial_sectors(phases, free.max(setup.arm_leaves), blocks)
         };
         let BlockRange { first, end } = blocks;
         let block_ns = self.overheads.write_block_ns;
@@ -197,7 +201,6 @@ impl DiskDevice {
         self.buffer.restart(segment, first, true);
         self.buffer.invalidate(blocks, segment);
         self.buffer.extend(segment, end);
-        let is_through = self.policy.fast_write == FastWrite::None;
         let stock = if is_through { write_stock_blocks(self.policy.extra_write_disconnect, blocks.count()) } else { 1 };
         let options = PassOptions {
             op: Op::Write,
