@@ -9,7 +9,6 @@ from sledsim_papers.harness.claim import claims
 from sledsim_papers.harness.finding import Finding, Ours, Probe, join_level, order, trend
 from sledsim_papers.harness.study import Study
 from sledsim_papers.hong2006.hierarchies import (
-    CELLO_RATE,
     SET_UP,
     all_loads,
     all_responses,
@@ -423,10 +422,9 @@ def cello_factor(study: Study) -> Finding:
         intervals=paired([ratios]),
         scenarios=shown(study, "cello", "mwb", "mcd_all"),
         curve=rows_of_means(found),
-        cause=f"At the load of the stand-in, {CELLO_RATE:.1f} requests/s, hardly anything queues for the disk, so that "
-        "what misses either waits as long, and a cache is ahead by what it holds alone. Where requests come closer "
-        "together what it keeps from the disk shortens the queue as well; where popularity is more skewed it holds "
-        "more.",
+        cause="Most responses are those of requests that evict a dirty line from the controller's cache. The write "
+        "buffer takes it as fast as the caching disk, which is ahead by the reads that it holds alone: by more where "
+        "popularity is more skewed.",
         probes=study.probes(
             lambda: (
                 Probe("requests come five times faster", ratio_of(study, "cello", "mwb", "mcd_all", time_scale=0.2)),
