@@ -65,7 +65,7 @@ def build(folder: Path, *, claims: bool = True) -> None:
     """
     kept = folder.parent / f"{folder.name}-kept"
     sources = kept / "sources"
-    prepare(sources, claims_page(kept) if claims else None)
+    prepare(sources, claims_pages(kept) if claims else None)
     command = [
         sys.executable,
         "-m",
@@ -112,27 +112,29 @@ def _finish_downloads(folder: Path, runs: Path) -> None:
         jupytext.write(notebook, download, fmt="ipynb")
 
 
-def claims_page(kept: Path) -> str:
-    """Return the page of claims with its tables, checking the claims if they may have changed since the last time.
+def claims_pages(kept: Path) -> Path:
+    """Return the folder with the pages of the papers, their tables and pictures.
+
+    The claims are checked if they may have changed since the last time.
 
     Parameters
     ----------
     kept
-        Folder that keeps the page for the next time.
+        Folder that keeps the pages for the next time.
     """
     papers = ROOT / "papers"
-    read = [*(papers / "src").rglob("*.*"), *(papers / "tools").glob("*.py"), DOCS / "papers" / "claims.md"]
-    read += (ROOT / "python" / "sledsim").glob("_core*.so")
+    read = [*(papers / "src").rglob("*.*"), *(papers / "tools").glob("*.py"), *(papers / "records").glob("*.json")]
+    read += [*(DOCS / "papers").glob("*.md"), *(ROOT / "python" / "sledsim").glob("_core*.so")]
     digest = hashlib.sha256()
     for path in sorted(path for path in read if path.suffix != ".pyc"):
         digest.update(path.read_bytes())
-    page = kept / f"claims-{digest.hexdigest()[:16]}.md"
-    if not page.exists():
+    pages = kept / f"papers-{digest.hexdigest()[:16]}"
+    if not pages.exists():
         kept.mkdir(parents=True, exist_ok=True)
-        made = page.with_suffix(".new")
+        made = pages.with_suffix(".new")
         subprocess.run([sys.executable, str(papers / "tools" / "claims_page.py"), "--site", str(made)], check=True)
-        made.rename(page)
-    return page.read_text(encoding="utf-8")
+        made.rename(pages)
+    return pages
 
 
 def environment_of_pages() -> dict[str, str]:
@@ -141,7 +143,7 @@ def environment_of_pages() -> dict[str, str]:
     return {**os.environ, "PATH": path, "COLUMNS": "88", "NO_COLOR": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
 
 
-def prepare(sources: Path, claims: str | None = None) -> None:
+def prepare(sources: Path, claims: Path | None = None) -> None:
     """Put together what Sphinx reads.
 
     Parameters
@@ -149,11 +151,12 @@ def prepare(sources: Path, claims: str | None = None) -> None:
     sources
         A folder for it; files that are as they should be are left alone, so that only what changed is built again.
     claims
-        The page of claims with its tables; without them if not given.
+        Folder with the pages of the papers, their tables and pictures; without these if not given.
     """
     pages = {path.relative_to(DOCS): path.read_bytes() for path in sorted(DOCS.rglob("*")) if path.is_file()}
     if claims:
-        pages[Path("papers/claims.md")] = claims.encode()
+        found = sorted(path for path in claims.rglob("*") if path.is_file())
+        pages |= {"papers" / path.relative_to(claims): path.read_bytes() for path in found}
     pages = {name: content for name, content in pages.items() if "__pycache__" not in name.parts}
     wanted = {name: content for name, content in pages.items() if name.suffix != ".md"}
     for name, content in pages.items():

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import sledsim
 from conftest import missing
 from sledsim import SledsimError, machine
 from sledsim_papers.harness import claims, experiments
@@ -14,9 +15,10 @@ from sledsim_papers.harness.registry import pictures
 from sledsim_papers.harness.reproduction import reproduce
 from sledsim_papers.harness.settings import Settings
 from sledsim_papers.harness.study import NO_MACHINES, MissingRunsError, Study
-from sledsim_papers.schlosser2000 import application_claims, applications
+from sledsim_papers.schlosser2000 import application_claims, applications, energy
 from sledsim_papers.schlosser2000.application_claims import single_changes, spent_on_turns
 from sledsim_papers.schlosser2000.applications import APPLICATIONS, SLEDS, Run, Runs, all_runs, found, make
+from sledsim_papers.schlosser2000.applications import TRACE as TRACE_ENDING
 from sledsim_papers.schlosser2000.devices import DISKS
 from test_schlosser2000 import APPLICATION_CLAIMS
 
@@ -193,8 +195,24 @@ def test_every_run_of_a_claim_is_recorded_for_the_current_set_up() -> None:
         assert set(times) == set(applications.FIGURES)
         # Time outside the program and the kernel counts as waiting; guest clocks have microseconds.
         assert times["processor_ms"] + times["waiting_ms"] == pytest.approx(times["run_ms"], abs=0.01)
-    traces = {path.stem for path in applications.RECORDS.glob("*.csv")}
-    assert traces == {run.key() for run in applications.REPLAYED}
+    traces = {path.name.removesuffix(TRACE_ENDING) for path in applications.RECORDS.glob(f"*{TRACE_ENDING}")}
+    assert {run.key() for run in energy.REPLAYED.values()} <= traces <= set(recorded["runs"])
+
+
+def test_a_recorded_trace_keeps_the_requests_and_the_time_between_them(tmp_path: Path) -> None:
+    # A machine's trace has further columns. The second request arrives 3 ms after the first is complete.
+    trace = (
+        "t_ns,device,offset_bytes,bytes,op,due_ns,sent_ns,response_ns\n"
+        "0,0,0,4096,R,1,2,2000000\n5000000,0,8192,512,W,1,2,1000000\n"
+    )
+    path = tmp_path / f"kept{TRACE_ENDING}"
+    path.write_bytes(applications.compressed(trace))
+    workload = {"kind": "trace", "path": str(path), "mode": "closed"}
+    system = {"device": {"name": "simpledisk-constant", "access_ms": 10.0}}
+    log = sledsim.run({"workload": workload, "system": system}, log=True).log
+    assert (log["blocks"].tolist(), log["read"].tolist()) == ([8, 1], [True, False])
+    first, second = log["arrival_ns"].tolist()
+    assert second - first == log["response_ns"].tolist()[0] + 3_000_000
 
 
 def test_without_a_machine_claims_use_and_mention_recorded_runs(

@@ -17,7 +17,9 @@ from sledsim_papers.harness.study import TRACES
 if TYPE_CHECKING:
     from sledsim_papers.harness.claim import Claim
 
-CLAIMS = 290
+CLAIMS = 292
+#: Claims that the reference does not have.
+ADDED = {"schlosser2000.idle-electronics", "schlosser2004.repeated-access"}
 #: The fields of a claim that must equal those of the reference.
 FACTS = (
     *("id", "where", "kind", "unit", "published", "tol", "low", "high", "data", "set_up"),
@@ -36,8 +38,9 @@ def reference_claims(paper: str) -> dict[str, Any]:
     return tomllib.loads(reference(f"ledger-3/{paper}.toml").read_text(encoding="utf-8"))
 
 
-def test_there_are_as_many_claims_as_in_the_reference() -> None:
+def test_there_are_as_many_claims_as_in_the_reference_and_added_ones() -> None:
     assert len(claims()) == CLAIMS
+    assert set(claims()) >= ADDED
     assert sum(len(claims(paper)) for paper in PAPERS) == CLAIMS
 
 
@@ -80,7 +83,7 @@ def test_a_claim_is_well_formed(claim: Claim) -> None:
 def test_facts_match_the_reference_and_texts_do_not(paper: str) -> None:
     written = reference_claims(paper)
     assert title(paper) == written["title"]
-    ours = [claim.model_dump(mode="json") for claim in claims(paper).values()]
+    ours = [claim.model_dump(mode="json") for name, claim in claims(paper).items() if name not in ADDED]
     assert [claim["id"] for claim in ours] == [claim["id"] for claim in written["claim"]]
     for mine, theirs in zip(ours, written["claim"], strict=True):
         assert {key: mine[key] or None for key in FACTS} == {key: theirs.get(key) or None for key in FACTS}

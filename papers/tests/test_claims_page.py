@@ -66,12 +66,12 @@ def verdicts_file(sledsim_cli: Callable[..., Outcome], monkeypatch: pytest.Monke
 def test_differences_between_a_quick_and_a_full_run_are_listed(verdicts_file: Path) -> None:
     quick = claims_page.record_of(reproduce())
     assert claims_page.full(quick, recorded.read("full", verdicts_file)).splitlines() == [
-        f"Sledsim {__version__}, 290 claims: the verdict of 288 is the same.",
+        f"Sledsim {__version__}, 292 claims: the verdict of 290 is the same.",
         "",
         "| run | by construction | reproduced | paper inconsistent | shape only | differs | not done | claims |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
-        "| quick | 0 | 2 | 0 | 0 | 2 | 286 | 290 |",
-        "| full | 0 | 2 | 0 | 0 | 2 | 286 | 290 |",
+        "| quick | 0 | 2 | 0 | 0 | 2 | 288 | 292 |",
+        "| full | 0 | 2 | 0 | 0 | 2 | 288 | 292 |",
         "",
         "| claim | paper | quick | verdict | full | verdict |",
         "| --- | --- | --- | --- | --- | --- |",
@@ -203,3 +203,17 @@ def test_outcomes_of_some_claims_replace_those_of_a_record(monkeypatch: pytest.M
     found = {each.name: each for each in recorded.read("quick").claims}
     assert (found[MEAN].text, found[SETTLE].text) == ("3.0", "0.720")
     assert all(found[each.name] == each for each in before.claims if each.name not in {SETTLE, MEAN})
+
+
+def test_claims_whose_verdict_depends_on_the_seed_are_listed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(recorded, "RECORDS", tmp_path)
+    recorded.update_seeds({SEEK: ("differs", "differs"), MEAN: ("differs", "differs")})
+    recorded.update_seeds({SEEK: ("differs", "reproduced")})
+    assert claims_page.by_seed(["griffin1999"]).splitlines() == [
+        "2 claims with each of 2 seeds: the verdict of 1 depends on the seed.",
+        "",
+        "| claim | verdict, seed by seed |",
+        "| --- | --- |",
+        f"| {SEEK} | differs, reproduced |",
+    ]
+    assert claims_page.by_seed(["lin2002"]) == "0 claims with each of 0 seeds: the verdict of 0 depends on the seed."

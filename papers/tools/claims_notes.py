@@ -161,14 +161,15 @@ def table_4(_: Found) -> str:
 
     starts = postmark.mems_startup_j / (SLED_W * START_S)
     above = paragraph("""
-        *Table 4 by mode arithmetic.* The applications' traces are not at hand. An energy of the table over the power
-        of its mode is the time spent in it. What is computed here takes the powers of the disk from `travelstar` (half
-        of the accesses reads) and adds up its times: that is how long the run lasts. The MEMS device accesses data for
-        as long as the table says and starts up as often, and is inactive for the rest; the joules of start-ups and
-        inactive time are those of a run of `g2-paper` with as many idle periods.
+        *Table 4.* For Andrew and PostMark the requests of our runs on whole machines are replayed on `travelstar` and
+        on `g2-paper`. Netscape, probes and the redrawn table are arithmetic of the table: an energy over the power of
+        its mode is the time spent in it. The powers of the disk are those of `travelstar` (half of the accesses
+        reads), and its times add up to the length of the run. The MEMS device accesses data for as long as the table
+        says and starts up as often, and is inactive for the rest; the joules of start-ups and inactive time are those
+        of a run of `g2-paper` with as many idle periods.
     """)
     listed = items(
-        "All of it is computed from the table's own joules, so that what agrees does so by construction.",
+        "Figures from the table's own joules that agree do so by construction.",
         f"""For Andrew and PostMark the MEMS device's own modes last {modes_s("andrew"):.1f} and
         {modes_s("postmark"):.0f} s: a little less than the disk's {run_s(andrew):.1f} and {run_s(postmark):,.0f} s, as
         they should where the same work is done faster.""",

@@ -5,8 +5,11 @@
     python papers/tools/claims_page.py NAME ...    check these papers and claims, replace their outcomes in the record
                                                    and refresh docs/papers; with --mode full in full.json
     python papers/tools/claims_page.py --full FILE record the outcomes of a full run from its verdicts.json
-    python papers/tools/claims_page.py --site FILE check and perturb every claim (minutes), and write to a file
-                                                   docs/papers/claims.md with all tables; ``make docs`` does this
+    python papers/tools/claims_page.py --site DIR  check and perturb every claim (minutes), and write the pages of
+                                                   docs/papers with all tables and pictures; ``make docs`` does this
+    python papers/tools/claims_page.py --seeds N NAME ...
+                                                   check these papers and claims with each of N seeds, record the
+                                                   verdicts in papers/records/seeds.json and refresh docs/papers
 
 Traces are read from the folder named by SLEDSIM_REFERENCE. Runs on whole machines are the recorded ones; the first
 form stops if others were made here, because its output must not depend on the machine.
@@ -24,9 +27,11 @@ from typing import TYPE_CHECKING
 import recorded
 from claims_notes import NOTES, Found, NotDoneError
 from recorded import Record
+from sledsim.report import write_chart
 from sledsim.show import ProgressBar
 from sledsim_papers.harness.averaging import SEEDS, SEEDS_SAID
 from sledsim_papers.harness.claim import PAPERS, VERDICTS, claims, figures_of, motion, title
+from sledsim_papers.harness.claim_charts import claim_chart
 from sledsim_papers.harness.reproduction import Answer, Reproduction, reproduce
 from sledsim_papers.harness.study import Study
 from sledsim_papers.harness.verdicts import verdicts
@@ -42,7 +47,7 @@ from sledsim_papers.schlosser2000 import applications
 from sledsim_papers.schlosser2000.application_claims import robust_orders
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from recorded import Outcome
 
@@ -57,7 +62,8 @@ DISAGREES = ("paper inconsistent", "shape only", "differs")
 ENOUGH_SEEDS = len(SEEDS)
 #: Where a page has a table from the record, and where the site has a block that is computed.
 FROM_RECORD = re.compile(
-    r"(?P<open><!-- (?P<kind>verdicts|claims|others): (?P<names>[^>]+) -->\n).*?(?P<close><!-- end -->)", re.DOTALL
+    r"(?P<open><!-- (?P<kind>verdicts|claims|others|seeds): (?P<names>[^>]+) -->\n).*?(?P<close><!-- end -->)",
+    re.DOTALL,
 )
 COMPUTED = re.compile(r"<!-- computed: (?P<name>\w+) -->\n")
 
@@ -76,8 +82,8 @@ def with_record(text: str, run: Record) -> str:
     ----------
     text
         The page. ``<!-- verdicts: PAPER ... -->`` has the counts of verdicts of these papers,
-        ``<!-- claims: PAPER.CLAIM ... -->`` the outcomes of these claims, and ``<!-- others: PAPER -->`` those of the
-        paper's other claims that do not agree.
+        ``<!-- claims: PAPER.CLAIM ... -->`` the outcomes of these claims, ``<!-- others: PAPER -->`` those of the
+        paper's other claims that do not agree, and ``<!-- seeds: PAPER ... -->`` the verdicts that depend on the seed.
     run
         The outcomes.
     """
@@ -90,6 +96,8 @@ def with_record(text: str, run: Record) -> str:
         if match["kind"] == "others":
             found = [each for paper in names for each in run.of(paper)]
             names = [each.name for each in found if each.verdict in DISAGREES and each.name not in listed]
+        if match["kind"] == "seeds":
+            return f"{match['open']}{by_seed(names)}\n{match['close']}"
         made = verdict_counts(run, names) if match["kind"] == "verdicts" else outcomes(run, names)
         return f"{match['open']}{made}\n{match['close']}"
 
@@ -118,6 +126,15 @@ def outcomes(run: Record, names: list[str]) -> str:
         what, why = f"{sentence(claim.what)} ({claim.where})", claim.why if each.verdict in DISAGREES else ""
         rows.append([what, published_text(claim), each.text, each.verdict, why])
     return table(["claim", "paper", "Sledsim", "verdict", "why it differs"], rows)
+
+
+def by_seed(papers: Sequence[str]) -> str:
+    """Return how many claims were checked with several seeds, and those whose verdict depends on the seed."""
+    found = {name: verdicts for name, verdicts in recorded.read_seeds().items() if name.partition(".")[0] in papers}
+    rows = [[name, ", ".join(verdicts)] for name, verdicts in found.items() if len({*verdicts}) > 1]
+    most = max(map(len, found.values()), default=0)
+    said = f"{len(found)} claims with each of {most} seeds: the verdict of {len(rows)} depends on the seed."
+    return f"{said}\n\n{table(['claim', 'verdict, seed by seed'], rows)}" if rows else said
 
 
 def sentence(what: str) -> str:
@@ -258,15 +275,50 @@ def notes(found: Reproduction) -> Iterator[tuple[str, str]]:
                 yield name, f"*Not done:* {error}"
 
 
-def with_tables(text: str, found: Reproduction) -> str:
-    """Return the page of all claims with every table.
+#: Folder of the pictures beside the pages of the site.
+PICTURES = "pictures"
+
+
+def headlines(text: str) -> list[str]:
+    """Return the names of the claims of a page that have a picture each."""
+    listed = [match["names"].split() for match in FROM_RECORD.finditer(text) if match["kind"] == "claims"]
+    return [name for names in listed for name in names]
+
+
+def pictures(found: Reproduction, names: Iterable[str], folder: Path) -> str:
+    """Write the charts of claims as files; return the Markdown that shows them.
 
     Parameters
     ----------
-    text
-        The page.
+    found
+        The outcomes of all claims.
+    names
+        Names of claims.
+    folder
+        The folder of the page; the charts lie in a folder of it.
+    """
+    answers = {answer.claim.name: answer for answer in found.answers}
+    (folder / PICTURES).mkdir(parents=True, exist_ok=True)
+    shown = []
+    for name in names:
+        chart = claim_chart(answers[name])
+        if chart is not None:
+            stem = name.replace(".", "-")
+            write_chart(chart, folder / PICTURES / stem)
+            what = sentence(answers[name].claim.what)
+            shown.append(f"**{what}** ({answers[name].verdict}):\n\n![{what}]({PICTURES}/{stem}.svg)")
+    return "\n\n".join(shown)
+
+
+def site(found: Reproduction, folder: Path) -> None:
+    """Write the pages with every table and picture.
+
+    Parameters
+    ----------
     found
         The outcomes of all claims, with perturbations and time-optimal motion.
+    folder
+        Gets the pages and a folder with the pictures.
     """
     blocks = {
         "not_done": not_done(found),
@@ -278,6 +330,23 @@ def with_tables(text: str, found: Reproduction) -> str:
         **{paper: claims_table(found, paper) for paper in PAPERS},
         **dict(notes(found)),
     }
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in sorted(PAGES.glob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        own = {**blocks, "pictures": pictures(found, headlines(text), folder)}
+        (folder / path.name).write_text(filled(text, own), encoding="utf-8")
+
+
+def filled(text: str, blocks: Mapping[str, str]) -> str:
+    """Return a page with its computed blocks.
+
+    Parameters
+    ----------
+    text
+        The page.
+    blocks
+        Texts by the name in ``<!-- computed: NAME -->``.
+    """
     return COMPUTED.sub(lambda match: f"{blocks[match['name']]}\n", text)
 
 
@@ -314,8 +383,30 @@ def refresh(names: Sequence[str] = (), mode: recorded.Mode = "quick") -> None:
                 raise SystemExit("\n".join(["not every claim could be checked:", *missing]))
             (recorded.update if name else recorded.write)(record_of(found))
     if mode == "quick":
-        for path in sorted(PAGES.glob("*.md")):
-            path.write_text(with_record(path.read_text(encoding="utf-8"), recorded.read("quick")), encoding="utf-8")
+        refresh_pages()
+
+
+def refresh_pages() -> None:
+    """Write the tables from the records into docs/papers."""
+    for path in sorted(PAGES.glob("*.md")):
+        path.write_text(with_record(path.read_text(encoding="utf-8"), recorded.read("quick")), encoding="utf-8")
+
+
+def record_seeds(names: Sequence[str], count: int) -> None:
+    """Check claims with each of several seeds, record their verdicts and refresh the pages.
+
+    Parameters
+    ----------
+    names
+        Papers and claims.
+    count
+        Number of seeds.
+    """
+    with Study() as study, ProgressBar("reproducing", "claims") as progress:
+        for name in names:
+            found = reproduce(name, seeds=count, study=study.unprobed(), progress=progress)
+            recorded.update_seeds({each.claim.name: each.by_seed for each in found.answers if each.by_seed})
+    refresh_pages()
 
 
 def main() -> int:
@@ -324,12 +415,15 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help="PAPER or PAPER.CLAIM to check; all if not given")
     parser.add_argument("--mode", choices=["quick", "full"], default="quick", help="sample sizes, and the record")
     parser.add_argument("--full", type=Path, metavar="FILE", help="record a full run from its verdicts.json")
-    parser.add_argument("--site", type=Path, metavar="FILE", help="write the page with all tables to FILE")
+    parser.add_argument("--site", type=Path, metavar="DIR", help="write the pages with all tables and pictures")
+    parser.add_argument("--seeds", type=int, metavar="N", help="record the verdicts with each of N seeds")
     given = parser.parse_args()
     if given.full:
         recorded.write(recorded.read("full", given.full))
     elif given.site:
-        given.site.write_text(with_tables(ALL.read_text(encoding="utf-8"), check_all()), encoding="utf-8")
+        site(check_all(), given.site)
+    elif given.seeds:
+        record_seeds(given.names or PAPERS, given.seeds)
     else:
         refresh(given.names, given.mode)
     return 0

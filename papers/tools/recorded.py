@@ -1,12 +1,13 @@
-"""Recorded outcomes of the claims: papers/records/quick.json and full.json.
+"""Recorded outcomes of the claims: papers/records/quick.json and full.json, and verdicts by seed in seeds.json.
 
 A record holds each claim's verdict and figures. The pages of docs/papers and the tests compare with it.
 """
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -14,7 +15,10 @@ from sledsim_papers.harness.claim import Verdict, claims
 from sledsim_papers.harness.finding import Finding
 from sledsim_papers.harness.wording import ours_text
 
-__all__ = ["RECORDS", "Mode", "Outcome", "Record", "read", "update", "write"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["RECORDS", "Mode", "Outcome", "Record", "read", "read_seeds", "update", "update_seeds", "write"]
 
 RECORDS = Path(__file__).parents[1] / "records"
 Mode = Literal["quick", "full"]
@@ -110,3 +114,24 @@ def update(run: Record) -> None:
     found = {each.name: each for each in (*before.claims, *run.claims)}
     listed = tuple(found[name] for name in claims() if name in found)
     write(run.model_copy(update={"claims": listed}))
+
+
+def read_seeds() -> dict[str, tuple[Verdict, ...]]:
+    """Return the recorded verdicts with each seed by the names of claims."""
+    path = RECORDS / "seeds.json"
+    if not path.exists():
+        return {}
+    return {name: tuple(verdicts) for name, verdicts in json.loads(path.read_text(encoding="utf-8")).items()}
+
+
+def update_seeds(found: Mapping[str, Sequence[Verdict]]) -> None:
+    """Replace the recorded verdicts with each seed of some claims.
+
+    Parameters
+    ----------
+    found
+        Verdicts by the names of claims.
+    """
+    merged = {**read_seeds(), **found}
+    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps([*merged[name]])}" for name in claims() if name in merged)
+    (RECORDS / "seeds.json").write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")

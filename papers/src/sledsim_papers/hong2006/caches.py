@@ -231,7 +231,7 @@ def _by_reads(runs: Mapping[str, Sequence[Result]]) -> tuple[str, ...]:
 
 
 SHORTCUT_CAUSE = (
-    "Shortcut spares a miss the segment's way to MEMS. Of the stand-in's requests of TPC-D, of two to four segments, "
+    "Shortcut spares a miss the segment's way to MEMS. Of the stand-in's requests of TPC-D, of one to three segments, "
     "it is that of the last one alone, as the others go while the disk reads on; with requests of one segment TPC-D "
     "comes first. Under cello a miss mostly waits for a changed segment to be evicted, which is no matter of this "
     "technique: beside the other two it saves more, and still less than under hplajw, where little else takes time. In "

@@ -32,6 +32,9 @@ from sledsim_papers.hong2006.systems import (
 
 __all__ = ["TWICE", "all_loads", "all_responses", "cost_curves", "tpcc_streams"]
 
+#: Mean length of a scan of the stand-in for TPC-D: 480 requests of 320 KiB.
+SCAN_BYTES = 480 * 320 * KIB
+
 #: Prices that the trace is tried at beyond those of the figure, to find where its curve crosses.
 WIDER_RATIOS = (*RATIOS, 12.0, 16.0, 24.0, 32.0)
 #: Remark on hplajw: the paper calls its trace read-intensive and sequential; the public week is neither.
@@ -165,7 +168,7 @@ def tpcd_mcd(study: Study) -> Finding:
 
     def with_requests(size: int) -> float:
         # Scans stay as long as they are.
-        scans = {"kind": "sequential", "run_requests": 200 * 768 * KIB / size}
+        scans = {"kind": "sequential", "run_requests": SCAN_BYTES / size}
         return ratio_of(study, "tpcd", "mcd_all", "disk", size_bytes={"kind": "fixed", "value": size}, location=scans)
 
     longer = {"mcd": controlled(mcd(512 * KIB, buffer_bytes=8 * MIB)), "disk": systems(PROBED["tpcd"])["disk"]}
@@ -175,7 +178,7 @@ def tpcd_mcd(study: Study) -> Finding:
         intervals=paired([ratios]),
         scenarios=shown(study, "tpcd", "mcd_all", "disk"),
         curve=rows_of_means(found),
-        cause="The caching disk makes two to five accesses of a request of 512 KB or 1 MB, which the plain disk reads "
+        cause="The caching disk makes one to three accesses of a request of 256 or 384 KB, which the plain disk reads "
         "at once, and after each of them the drive reads ahead, which costs the next one time, however long the "
         "segments of its buffer are. With a drive that reads nothing ahead the caching disk is inside the published "
         "range. The paper does not say how long the requests of its trace are, nor how its drive reads ahead.",
@@ -323,7 +326,7 @@ def techniques_gain(study: Study) -> Finding:
         curve=tuple(row for name in LOADS for row in rows_of_means(found[name], workload=LOADS[name].label)),
         cause="The techniques shorten misses, so that what they save hangs on how many requests miss, and on how long "
         "these wait for the disk. Of the trace's week hardly any miss in 256 MB; those of the stand-in for TPC-D wait "
-        "for 512 KB and 1 MB from the disk; those for cello keep the disk so busy that the techniques shorten its "
+        "for 256 and 384 KB from the disk; those for cello keep the disk so busy that the techniques shorten its "
         "queue, too. None of this is published of the paper's traces.",
         probes=study.probes(
             lambda: (

@@ -5,8 +5,11 @@ A run boots a whole machine and takes a quarter of a minute of a processor or mo
 machine, and packages. What was found once is recorded here, for those who have made none: see :func:`found`.
 """
 
+import csv
 import hashlib
+import io
 import json
+import lzma
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
@@ -14,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from sledsim import machine
+from sledsim.devices import catalog
 from sledsim.runs import in_threads, threads_of
 from sledsim.scenario import resolve
 from sledsim_papers.harness.motion import TIME_OPTIMAL, table_of
@@ -123,9 +127,12 @@ class Run:
         packages
             What the machine is assembled from; left out where the same run of any machine is meant.
         """
-        resolved = resolve({"workload": {"kind": "session"}, "system": self.system}).values["system"]
-        content = [resolved, APPLICATIONS[self.application], {**GUEST, **self.guest}]
-        text = json.dumps([*content, packages] if packages else content, sort_keys=True)
+        device = self.system["device"]
+        entry = catalog().get(device["name"])
+        # Without defaults of the core, so that a further key of a device leaves the names of recorded runs.
+        given = {key: each.value for key, each in entry.values.items()} if entry else {}
+        content = [{**given, **device}, APPLICATIONS[self.application], {**GUEST, **self.guest}]
+        text = json.dumps([*content, packages] if packages else content, sort_keys=True, default=str)
         return f"{self.application}-{self.device}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 
@@ -211,6 +218,11 @@ def folder() -> Path:
 
 #: Recorded measurements, and the traces that are replayed.
 RECORDS = Path(__file__).with_name("recorded")
+#: Ending of a recorded trace: a compressed table of requests and their responses. The gaps are processor time, which a
+#: replay with ``mode = "closed"`` keeps.
+TRACE = ".csv.xz"
+#: Columns of such a table.
+COLUMNS = ("t_ns", "offset_bytes", "bytes", "op", "response_ns")
 #: Recorded keys of a run.
 FIGURES = (
     *("run_ms", "user_ms", "system_ms", "processor_ms", "waiting_ms", "kernel_ms", "sync_ms", "requests", "path_us"),
@@ -262,11 +274,11 @@ def found(run: Run) -> dict[str, Any]:
     name = run.key()
     if name not in _recorded()["runs"]:
         raise MissingRunsError
-    return {**_recorded()["runs"][name], "trace": str(RECORDS / f"{name}.csv")}
+    return {**_recorded()["runs"][name], "trace": str(RECORDS / f"{name}{TRACE}")}
 
 
 def record(made: str) -> int:
-    """Record the runs that were made here; return how many.
+    """Record the runs that were made here, with their requests; return how many.
 
     Parameters
     ----------
@@ -280,11 +292,25 @@ def record(made: str) -> int:
         if path.exists():
             found = json.loads(path.read_text(encoding="utf-8"))
             runs[run.key()] = {name: found[name] for name in FIGURES}
-            if run in REPLAYED:
-                (RECORDS / f"{run.key()}.csv").write_bytes(path.with_suffix(".csv").read_bytes())
+            (RECORDS / f"{run.key()}{TRACE}").write_bytes(compressed(path.with_suffix(".csv").read_text("utf-8")))
     text = json.dumps({"made": made, "packages": packages, "runs": runs}, indent=1)
     (RECORDS / "runs.json").write_text(text + "\n", encoding="utf-8")
     return len(runs)
+
+
+def compressed(trace: str) -> bytes:
+    """Return the recorded form of a machine's trace.
+
+    Parameters
+    ----------
+    trace
+        A table with :data:`COLUMNS` and others, which are left out.
+    """
+    text = io.StringIO()
+    table = csv.DictWriter(text, COLUMNS, extrasaction="ignore", lineterminator="\n")
+    table.writeheader()
+    table.writerows(csv.DictReader(io.StringIO(trace)))
+    return lzma.compress(text.getvalue().encode(), preset=9 | lzma.PRESET_EXTREME)
 
 
 def make(run: Run, kept: Path | None = None) -> bool:
@@ -385,11 +411,3 @@ def all_runs() -> Iterator[Run]:
     beside = Runs(TIME_OPTIMAL)
     yield from (beside.of(application, device) for application in APPLICATIONS for device in SLEDS)
     yield beside.of("andrew", "g1", TWO_WAY)
-
-
-#: Runs whose traces claims replay.
-REPLAYED = (
-    *(Run("andrew", device) for device in SLEDS),
-    *(Run("tpcd-q4", "superdisk", inner(each)) for each in INWARD),
-    Run("postmark", "atlas10k"),
-)

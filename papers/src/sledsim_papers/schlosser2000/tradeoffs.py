@@ -437,20 +437,22 @@ LIMITS: dict[str, tuple[float, ...]] = {
 
 @experiment("schlosser2000.velocity-limit")
 def velocity_limit(study: Study) -> Finding:
-    """Velocity from which the actuator stops the sled within the gap between its fingers."""
+    """Velocity from which actuator and springs stop the sled within the gap between its fingers."""
 
     def limit_mm_s(key: str, value: float) -> float:
         drawing = study.drawing(DRAWING, {key: value})
-        gap_m = float(drawing.finger_gap_um) * 1e-6
-        return 1e3 * float((2 * figures_of(drawing)["acceleration_m_s2"].value * gap_m) ** 0.5)
+        acceleration = figures_of(drawing)["acceleration_m_s2"].value
+        sled = study.sled(DEVICE, **accelerated(acceleration), finger_gap_um=float(drawing.finger_gap_um))
+        return 1e3 * float(sled.access_speed_limit_m_s or 0.0)
 
     found = {key: [limit_mm_s(key, value) for value in values] for key, values in LIMITS.items()}
     signs = {key: trend(limits, COMPUTED) for key, limits in found.items()}
     said = "; ".join(f"{key} {limits[0]:.1f} to {limits[-1]:.1f} mm/s" for key, limits in found.items())
     return Finding(
         signs["actuator_mn"] if len({*signs.values()}) == 1 else "?",
-        f"Drawing `{DRAWING}`: √(2 a d), with the acceleration a of the actuator and the gap d between fingers beyond "
-        f"the travel; more force, a thinner sled, a wider gap: {said}.",
+        f"`{DEVICE}` with the acceleration of the drawing `{DRAWING}` and `finger_gap_um`: the work of actuator and "
+        "springs over the gap beyond the travel is the kinetic energy at the limit, beyond which the device is "
+        f"refused; more force, a thinner sled, a wider gap: {said}.",
         curve=tuple(
             {"key": key, "value": value, "limit, mm/s": limit}
             for key, values in LIMITS.items()

@@ -30,8 +30,8 @@ BRICK_BYTES = 100e9
 PLACES, REWRITES = 20, 50
 
 
-def _log_writes(study: Study, device: Mapping[str, Any], place: int) -> dict[str, Any]:
-    """Return writes of one block over and over, each awaited, as to the end of a log, at one of the places."""
+def _log_writes(study: Study, device: Mapping[str, Any], place: int, reads: float = 0.0) -> dict[str, Any]:
+    """Return accesses to one block over and over, each awaited, as to the end of a log, at one of the places."""
     blocks = study.device(device).capacity_blocks
     # Spread by the golden ratio, so that they lie at as many different rows of a sled.
     first = int((place + 1) * (sqrt(5) - 1) / 2 % 1 * blocks)
@@ -43,16 +43,16 @@ def _log_writes(study: Study, device: Mapping[str, Any], place: int) -> dict[str
             "size_bytes": {"kind": "fixed", "value": 512},
             "location": {"kind": "sequential"},
             "range": fractions,
-            "read_fraction": 0.0,
+            "read_fraction": reads,
         },
         "system": {"device": dict(device)},
         "run": {"requests": REWRITES, "warmup_requests": 1},
     }
 
 
-def _rewrites_ms(study: Study, device: Mapping[str, Any]) -> "NDArray[np.float64]":
-    """Return the mean responses of writes of a block that was just written, by place, ms."""
-    runs = study.runs([_log_writes(study, device, place) for place in range(PLACES)])
+def _rewrites_ms(study: Study, device: Mapping[str, Any], reads: float = 0.0) -> "NDArray[np.float64]":
+    """Return the mean responses of accesses to a block that was just accessed, by place, ms."""
+    runs = study.runs([_log_writes(study, device, place, reads) for place in range(PLACES)])
     return np.array([float(run.response.mean_ms) for run in runs])
 
 
@@ -81,6 +81,31 @@ def log_rewrite(study: Study) -> Finding:
         how,
         scenarios=tuple(_log_writes(study, device, 0) for device in DEVICES.values()),
         curve=tuple({"device": name, "rewrite, ms": mean} for name, mean in means.items()),
+    )
+
+
+#: Accesses to one block over and over: the device, with a buffer for reads and without one for writes, and the share of
+#: reads.
+REPEATED: dict[str, tuple[Mapping[str, Any], float]] = {
+    "disk_reads": ({"name": DISK}, 1.0),
+    "g2_reads": ({**G2, "buffer_rows": 1}, 1.0),
+    "g2_writes": (G2, 0.0),
+    "disk_writes": (DEVICES["cheetah73"], 0.0),
+}
+
+
+@experiment("schlosser2004.repeated-access")
+def repeated_access(study: Study) -> Finding:
+    """One block read over and over from a buffer, and written over and over."""
+    means = {name: float(_rewrites_ms(study, *of).mean()) for name, of in REPEATED.items()}
+    unbuffered = float(_rewrites_ms(study, G2, 1.0).mean())
+    said = ", ".join(f"{name} {mean:.3f}" for name, mean in means.items())
+    return Finding(
+        order(means),
+        f"{PLACES} blocks all over each device, each accessed {REWRITES} times in a row, each access awaited: {said} "
+        f"ms. Without a buffer a G2 reads the block again in {unbuffered:.3f} ms.",
+        scenarios=tuple(_log_writes(study, device, 0, reads) for device, reads in REPEATED.values()),
+        curve=tuple({"access": name, "mean, ms": mean} for name, mean in means.items()),
     )
 
 
