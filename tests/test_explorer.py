@@ -336,6 +336,25 @@ def test_a_damaged_link_is_explained_and_the_page_works(browser: Browser, built:
 
 
 @pytest.mark.slow
+def test_a_browser_without_webassembly_gets_an_explanation(built: Path, chromium: str, tmp_path: Path) -> None:
+    with Browser(chromium, tmp_path) as browser:
+        browser.call("Page.addScriptToEvaluateOnNewDocument", source="delete globalThis.WebAssembly")
+        browser.open(built.as_uri())
+        browser.wait_for("!document.getElementById('fault').hidden")
+        assert "`sledsim run` on the command line" in browser.value("document.getElementById('fault').textContent")
+
+
+@pytest.mark.slow
+def test_the_page_plays_at_once_unless_less_motion_is_preferred(opened: Browser, built: Path) -> None:
+    assert opened.value("document.getElementById('play').textContent") == "Play"
+    opened.prefer(prefers_reduced_motion="no-preference")
+    opened.open("about:blank")
+    opened.open(built.as_uri())
+    opened.wait_for("window.explorer && explorer.atMs > 0")
+    opened.prefer(prefers_reduced_motion="reduce")
+
+
+@pytest.mark.slow
 def test_side_by_side_takes_up_to_four_columns(opened: Browser) -> None:
     for count in (3, 4):
         _click(opened, "#add-column")

@@ -122,6 +122,14 @@ function logTicks(low: number, high: number): number[] {
   return found;
 }
 
+/** Returns a sample of the line of a column. */
+export function lineSample(theme: Theme, index: number): SVGElement {
+  const sample = element("svg", { viewBox: "0 0 34 8", "aria-hidden": "true" });
+  const { colour, dash } = columnLine(theme, index, "", []);
+  sample.append(element("path", { d: "M0 4H34", stroke: colour, "stroke-width": 3, "stroke-dasharray": dash }));
+  return sample;
+}
+
 /** Returns the line of a column. */
 export function columnLine(theme: Theme, index: number, name: string, points: [number, number][]): Line {
   return { name, colour: theme.columns[index]!, dash: DASHES[index]!, points };
