@@ -49,11 +49,12 @@ WALK = {"kind": "local-walk", "scale_bytes": 1_000_000}
 TIMEOUT = {"name": "timeout", "after_ms": 5}
 #: Scenarios of all kinds of arithmetic: sleds, disks, arrays, caches, distributions and energy.
 SCENARIOS: list[dict[str, Any]] = [
-    *[_scenario("g2", scheduler, 900) for scheduler in ("fcfs", "sptf", "asptf", "sdf", "vscan", "sstf_lbn")],
+    *[_scenario("g2", scheduler, 900) for scheduler in ("fcfs", "sptf", "asptf", "sdf", "vscan")],
     *[_scenario(device, "sptf", 600) for device in ("g1", "g3", "g2-points", "griffin1999", "superdisk")],
     *[_scenario(device, "look", 90) for device in ("atlas10k", "cheetah9LP", "travelstar")],
     _scenario("g2", "clook", 500, location=WALK),
     _scenario("g2", "fcfs", 50, size_bytes={"kind": "lognormal", "mean": 8192, "scv": 2}),
+    {**_scenario("g1", "sptf", 500), "system": {"device": {"name": "g1", "seek_model": "decomposed"}}},
     {**_scenario("g2", "fcfs", 20), "system": {"device": "g2", "spin_down": TIMEOUT}},
     _of_system({"kind": "mirror", "members": [{"device": "g2"}, {"device": "g2"}]}),
     _of_system({"kind": "raid5", "members": [{"count": 5, "device": "g3"}]}),

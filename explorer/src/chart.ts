@@ -86,7 +86,7 @@ export class LineChart {
       svg.append(element("line", { x1: MARGIN.left, x2: width - MARGIN.right, y1: y, y2: y, stroke: theme.line }));
       svg.append(element("text", { x: MARGIN.left - 6, y: y + 4, "text-anchor": "end", class: "tick" }, shown(tick)));
     }
-    const xTicks = this.logX ? logTicks(lowX, highX) : ticks(lowX, highX, Math.max(2, Math.floor(inner.width / 80)));
+    const xTicks = this.logX ? logTicks(lowX, highX) : ticks(lowX, highX, Math.max(2, Math.floor(inner.width / 55)));
     for (const tick of xTicks) {
       svg.append(element("text", { x: toX(tick), y: height - 20, "text-anchor": "middle", class: "tick" }, shown(tick)));
     }
