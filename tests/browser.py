@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Browser:
     """A Chromium with one page."""
 
-    def __init__(self, chromium: str, profile: Path, *options: str) -> None:
+    def __init__(self, chromium: str, profile: Path) -> None:
         commands, self._commands = os.pipe()
         self._messages, messages = os.pipe()
         flags = [
@@ -26,7 +26,7 @@ class Browser:
             "--remote-debugging-pipe",
             f"--user-data-dir={profile}",
         ]
-        flags += ["--host-resolver-rules=MAP * ~NOTFOUND", "--hide-scrollbars", *options]
+        flags += ["--host-resolver-rules=MAP * ~NOTFOUND", "--hide-scrollbars"]
         # Chromium reads commands from the file descriptor 3 and writes messages to 4.
         ends = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in (commands, messages)]
 
@@ -95,10 +95,10 @@ class Browser:
         return done["result"].get("value")
 
     def wait_for(self, condition: str) -> None:
-        """Wait until a condition holds in the page."""
-        test = f"const test = () => ({condition}) ? done(true) : setTimeout(test, 20);"
-        poll = f"new Promise((done) => {{ {test} test(); }})"
-        assert self.value(poll)
+        """Wait until a condition holds in the page, for at most two minutes."""
+        test = f"({condition}) ? done(true) : performance.now() < end ? setTimeout(test, 20) : done(false)"
+        start = "const end = performance.now() + 120000"
+        assert self.value(f"new Promise((done) => {{ {start}; const test = () => {test}; test(); }})"), condition
 
     def press(self, key: str, text: str = "") -> None:
         """Press and release a key."""

@@ -49,11 +49,12 @@ WALK = {"kind": "local-walk", "scale_bytes": 1_000_000}
 TIMEOUT = {"name": "timeout", "after_ms": 5}
 #: Scenarios of all kinds of arithmetic: sleds, disks, arrays, caches, distributions and energy.
 SCENARIOS: list[dict[str, Any]] = [
-    *[_scenario("g2", scheduler, 900) for scheduler in ("fcfs", "sptf", "asptf", "sdf", "vscan", "sstf_lbn")],
+    *[_scenario("g2", scheduler, 900) for scheduler in ("fcfs", "sptf", "asptf", "sdf", "vscan")],
     *[_scenario(device, "sptf", 600) for device in ("g1", "g3", "g2-points", "griffin1999", "superdisk")],
     *[_scenario(device, "look", 90) for device in ("atlas10k", "cheetah9LP", "travelstar")],
     _scenario("g2", "clook", 500, location=WALK),
     _scenario("g2", "fcfs", 50, size_bytes={"kind": "lognormal", "mean": 8192, "scv": 2}),
+    {**_scenario("g1", "sptf", 500), "system": {"device": {"name": "g1", "seek_model": "decomposed"}}},
     {**_scenario("g2", "fcfs", 20), "system": {"device": "g2", "spin_down": TIMEOUT}},
     _of_system({"kind": "mirror", "members": [{"device": "g2"}, {"device": "g2"}]}),
     _of_system({"kind": "raid5", "members": [{"count": 5, "device": "g3"}]}),
@@ -333,6 +334,25 @@ def test_a_damaged_link_is_explained_and_the_page_works(browser: Browser, built:
     browser.open(built.as_uri() + link)
     browser.wait_for("window.explorer && explorer.playbacks.length")
     assert "copy it again" in browser.value("document.getElementById('fault').textContent")
+
+
+@pytest.mark.slow
+def test_a_browser_without_webassembly_gets_an_explanation(built: Path, chromium: str, tmp_path: Path) -> None:
+    with Browser(chromium, tmp_path) as browser:
+        browser.call("Page.addScriptToEvaluateOnNewDocument", source="delete globalThis.WebAssembly")
+        browser.open(built.as_uri())
+        browser.wait_for("!document.getElementById('fault').hidden")
+        assert "`sledsim run` on the command line" in browser.value("document.getElementById('fault').textContent")
+
+
+@pytest.mark.slow
+def test_the_page_plays_at_once_unless_less_motion_is_preferred(opened: Browser, built: Path) -> None:
+    assert opened.value("document.getElementById('play').textContent") == "Play"
+    opened.prefer(prefers_reduced_motion="no-preference")
+    opened.open("about:blank")
+    opened.open(built.as_uri())
+    opened.wait_for("window.explorer && explorer.atMs > 0")
+    opened.prefer(prefers_reduced_motion="reduce")
 
 
 @pytest.mark.slow

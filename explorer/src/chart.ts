@@ -86,7 +86,7 @@ export class LineChart {
       svg.append(element("line", { x1: MARGIN.left, x2: width - MARGIN.right, y1: y, y2: y, stroke: theme.line }));
       svg.append(element("text", { x: MARGIN.left - 6, y: y + 4, "text-anchor": "end", class: "tick" }, shown(tick)));
     }
-    const xTicks = this.logX ? logTicks(lowX, highX) : ticks(lowX, highX, Math.max(2, Math.floor(inner.width / 80)));
+    const xTicks = this.logX ? logTicks(lowX, highX) : ticks(lowX, highX, Math.max(2, Math.floor(inner.width / 55)));
     for (const tick of xTicks) {
       svg.append(element("text", { x: toX(tick), y: height - 20, "text-anchor": "middle", class: "tick" }, shown(tick)));
     }
@@ -120,6 +120,14 @@ function logTicks(low: number, high: number): number[] {
     }
   }
   return found;
+}
+
+/** Returns a sample of the line of a column. */
+export function lineSample(theme: Theme, index: number): SVGElement {
+  const sample = element("svg", { viewBox: "0 0 34 8", "aria-hidden": "true" });
+  const { colour, dash } = columnLine(theme, index, "", []);
+  sample.append(element("path", { d: "M0 4H34", stroke: colour, "stroke-width": 3, "stroke-dasharray": dash }));
+  return sample;
 }
 
 /** Returns the line of a column. */

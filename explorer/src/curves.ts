@@ -22,7 +22,7 @@ export class Curves {
   private current: Task | null = null;
   private number = 0;
   private begun = 0;
-  private lines: { load: Line[]; timeout: Line[]; seek: Line[] } = { load: [], timeout: [], seek: [] };
+  private lines: { load: Line[]; timeout: Line[] } = { load: [], timeout: [] };
   private seeks: any = null;
   private readonly load = new LineChart(document.getElementById("curve-load")!, "requests/s", "ms", false, 12);
   private readonly timeout = new LineChart(document.getElementById("curve-timeout")!, "timeout (ms)", "mJ", true, Infinity, NO_ENERGY);
@@ -46,7 +46,7 @@ export class Curves {
   /** Computes all curves of a scenario. */
   compute(scenario: Scenario, playback: Playback, others: Column[], theme: Theme): void {
     this.theme = theme;
-    this.lines = { load: [], timeout: [], seek: [] };
+    this.lines = { load: [], timeout: [] };
     this.seeks = null;
     this.tookMs = NaN;
     this.begun = performance.now();
@@ -113,6 +113,7 @@ export class Curves {
 
   draw(theme: Theme): void {
     this.theme = theme;
+    for (const lines of Object.values(this.lines)) lines.forEach((line, index) => (line.colour = theme.columns[index]!));
     this.load.draw(this.lines.load, theme);
     this.timeout.draw(this.lines.timeout, theme);
     this.drawSeeks(theme);

@@ -99,6 +99,18 @@ function spring(context: Context, x0: number, y0: number, x1: number, y1: number
   context.stroke();
 }
 
+/** Draws the place of the request in service. */
+function cross(context: Context, x: number, y: number, size: number, theme: Theme): void {
+  context.strokeStyle = theme.text;
+  context.lineWidth = 2;
+  context.beginPath();
+  context.moveTo(x - size, y - size);
+  context.lineTo(x + size, y + size);
+  context.moveTo(x + size, y - size);
+  context.lineTo(x - size, y + size);
+  context.stroke();
+}
+
 /** Tip regions on each side of the drawing. */
 const REGIONS = 3;
 
@@ -164,6 +176,7 @@ function drawSled(
       const place = (each: Pending) => [px + column * region + each.x * scaleX, py + row * region - each.y * scaleY] as const;
       marks(context, pending, place, size, theme);
       if (next) ring(context, ...place(next), size * 2.2, theme.next);
+      if (at.request >= 0) cross(context, px + column * region + at.target.x * scaleX, py + row * region - at.target.y * scaleY, size * 1.6, theme);
     }
   }
   context.globalAlpha = 1;
@@ -262,7 +275,7 @@ function drawDisk(
   context.stroke();
   const next = nextOf(pending);
   const size = Math.max(1.8, radius / 60);
-  const place = (each: Pending) => {
+  const place = (each: { x: number; turn: number }) => {
     const r = radiusOf(each.x);
     // With two arms, half a revolution brings a sector from one arm to the next.
     const angle = headAt(r) + (2 * Math.PI * (each.turn - at.turn * shape.actuators)) / shape.actuators;
@@ -270,6 +283,7 @@ function drawDisk(
   };
   marks(context, pending, place, size, theme);
   if (next) ring(context, ...place(next), size * 2.4, theme.next);
+  if (at.request >= 0) cross(context, ...place(at.target), size * 1.8, theme);
   const isActive = playback.activities[at.activity] === "transferring";
   const arm = (x: number, mirrored: boolean) => {
     const sign = mirrored ? -1 : 1;
@@ -337,6 +351,7 @@ export function drawQueue(canvas: HTMLCanvasElement, playback: Playback, at: Ins
     context.setLineDash([]);
     ring(context, x, y, size * 2.2, theme.next);
   }
+  if (at.request >= 0) cross(context, ...toScreen(place(at.target.x, at.target.y, at.target.turn)), size * 1.5, theme);
   tip(context, here[0], here[1], 7, playback.activities[at.activity] === "transferring", theme);
   const [acrossLabel, upLabel] = shape.mechanism === "mems" ? ["x (cylinder) →", "y (row)"] : ["cylinder →", "turn"];
   label(context, box.left + box.width, height - 8, acrossLabel, theme.muted, "right");

@@ -1,5 +1,5 @@
 // The page: its state, and the views of one instant of the simulation.
-import { columnLine, LineChart } from "./chart";
+import { columnLine, LineChart, lineSample } from "./chart";
 import { type About, showControls } from "./controls";
 import { compileCore, Core } from "./core";
 import { Curves, NO_ENERGY } from "./curves";
@@ -173,6 +173,7 @@ class Explorer {
     const marks: [string, string, string][] = [
       ["●", "read", "read"],
       ["■", "write", "write"],
+      ["✕", "text", "in service"],
       ["◯", "next", "next choice"],
       ...(isSled ? ([["→", "speed", "speed"], ["→", "force", "force of the actuator"], ["◆", "text", "tip (fixed)"]] as [string, string, string][]) : []),
     ];
@@ -186,9 +187,8 @@ class Explorer {
     box.className = "column";
     box.style.setProperty("--column", this.theme.columns[index]!);
     const heading = document.createElement("h3");
-    heading.textContent = this.columnName(index);
-    box.append(heading);
-    if (index > 0) box.append(this.choices(index));
+    heading.append(lineSample(this.theme, index), this.columnName(index));
+    box.append(heading, this.choices(index));
     const canvas = document.createElement("canvas");
     canvas.setAttribute("role", "img");
     canvas.setAttribute("aria-label", `Device of ${this.columnName(index)}`);
@@ -198,9 +198,13 @@ class Explorer {
   }
 
   private choices(index: number): HTMLElement {
-    const column = this.others[index - 1]!;
     const row = document.createElement("div");
     row.className = "choices";
+    const column = this.others[index - 1];
+    if (!column) {
+      row.textContent = "set by the controls";
+      return row;
+    }
     const select = (label: string, options: string[], value: string, set: (value: string) => Column) => {
       const made = document.createElement("select");
       made.setAttribute("aria-label", `${label} of column ${index + 1}`);
@@ -280,12 +284,13 @@ class Explorer {
       const list = byId("columns").children[index]?.querySelector("dl");
       if (!list) return;
       const at = playback.measures(this.atMs);
+      const { completed, pending, request } = playback.at(this.atMs);
       const rows: [string, number | null | undefined, string][] = [
-        ["completed", at["completed"], ""],
+        ["completed", completed, ""],
         ["mean response", at["mean_response_ms"], " ms"],
         ["95th percentile", at["p95_response_ms"], " ms"],
         ["99th percentile", at["p99_response_ms"], " ms"],
-        ["in the system", at["in_system"], ""],
+        ["in the system", pending + (request < 0 ? 0 : 1), ""],
         ["utilisation", (at["utilisation"] ?? 0) * 100, " %"],
         ["energy", at["energy_mj"], " mJ"],
       ];

@@ -44,6 +44,8 @@ export interface Instant {
   activity: number;
   pending: number;
   completed: number;
+  /** Place of the request in service. */
+  target: { x: number; y: number; turn: number };
 }
 
 /** A pending request. */
@@ -110,10 +112,11 @@ export class Playback {
   }
 
   at(atMs: number): Instant {
-    const [x, y, speedX, speedY, forceX, forceY, , , turn, request, activity, pending, completed] = this.numbers(atMs) as unknown as [
-      number, number, number, number, number, number, number, number, number, number, number, number, number,
-    ];
-    return { atMs, x, y, speedX, speedY, forceX, forceY, turn, request, activity, pending, completed };
+    const [x, y, speedX, speedY, forceX, forceY, turn, request, activity, pending, completed, targetX, targetY, targetTurn] = [
+      ...this.numbers(atMs),
+    ] as [number, number, number, number, number, number, number, number, number, number, number, number, number, number];
+    const target = { x: targetX, y: targetY, turn: targetTurn };
+    return { atMs, x, y, speedX, speedY, forceX, forceY, turn, request, activity, pending, completed, target };
   }
 
   pending(atMs: number): Pending[] {

@@ -7,7 +7,7 @@
 use serde_json::{json, Value};
 use sledsim::devices::disk::Mechanics;
 use sledsim::devices::mems::{Geometry, MemsParameters};
-use sledsim::devices::{AxisMotion, Coordinates, Mechanism, Movement, RecordedArc};
+use sledsim::devices::{AxisMotion, Coordinates, Location, Mechanism, Movement, RecordedArc};
 use sledsim::power::SpinDownSpec;
 use sledsim::request::{Op, Request};
 use sledsim::scenario::{self, DeviceSpec, DriveSpec, Keep, Resolved, Scenario};
@@ -20,20 +20,21 @@ use crate::series::{Series, SERIES};
 const STEP: usize = 128;
 
 /// Names of the numbers of [`Playback::state`].
-pub const STATE: [&str; 13] = [
+pub const STATE: [&str; 14] = [
     "x_m",
     "y_m",
     "speed_x_m_s",
     "speed_y_m_s",
     "force_x",
     "force_y",
-    "movement_x",
-    "movement_y",
     "turn",
     "request",
-    "phase",
+    "activity",
     "pending",
     "completed",
+    "target_x_m",
+    "target_y_m",
+    "target_turn",
 ];
 
 /// Names of the numbers of each request in [`Playback::pending`].
@@ -48,6 +49,19 @@ const STARTING: usize = 2;
 const WAITING: usize = 3;
 const SEEKING: usize = 4;
 const TRANSFERRING: usize = 5;
+
+/// Time over which the speed of an idle sled is measured, and more than it moves then; a stop may move it to the centre at once.
+const SWEEP_NS: u64 = 1000;
+const MOST_SWEEP_M: f64 = 1e-6;
+
+/// The place of a request on the medium.
+#[derive(Default)]
+struct Target {
+    location: Location,
+    x_m: f64,
+    y_m: f64,
+    turn: f64,
+}
 
 /// A request of the log, in the order of dispatch.
 #[derive(Clone, Copy)]
@@ -166,7 +180,6 @@ impl Playback {
             "state": STATE,
             "pending": PENDING,
             "activities": ACTIVITIES,
-            "movements": ["hold", "seek", "access"],
             "device": self.shape(),
             "requests": requests,
             "series": {"names": SERIES, "rows": self.series.rows()},
@@ -221,7 +234,7 @@ impl Playback {
     }
 
     /// Returns the state at an instant, as named by [`STATE`]: forces are fractions of the actuator's maximum, `turn` is the part of
-    /// a revolution, `request` is the index of the request in service or -1.
+    /// a revolution, `request` is the index of the request in service or -1, and the target is its first block.
     pub fn state(&mut self, at_ns: f64) -> [f64; STATE.len()] {
         let at_ns = at_ns.clamp(0.0, self.end_ns as f64);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the length of the run")]
@@ -230,7 +243,7 @@ impl Playback {
         let in_service = begun.checked_sub(1).filter(|&index| at < self.served[index].service.end);
         let [x, y] = self.motion(at, at_ns, begun);
         let force = self.force([&x, &y]);
-        let movement = |motion: &Motion| motion.movement.map_or(-1.0, |movement| f64::from(movement as u8));
+        let target = in_service.map(|index| self.target(&self.served[index].request)).unwrap_or_default();
         let [arrived, completed] = [&self.arrivals, &self.ends].map(|times| times.partition_point(|time| *time <= at));
         let activity = match in_service {
             Some(index) => self.activity_in(index, at, [&x, &y]),
@@ -243,14 +256,28 @@ impl Playback {
             y.axis.speed_m_s,
             force[0],
             force[1],
-            movement(&x),
-            movement(&y),
             self.turn(at),
             in_service.map_or(-1.0, |index| index as f64),
             activity as f64,
             arrived.saturating_sub(begun) as f64,
             completed as f64,
+            target.x_m,
+            target.y_m,
+            target.turn,
         ]
+    }
+
+    /// Returns the place of the first block of a request on the medium.
+    fn target(&self, request: &Request) -> Target {
+        let device = &self.current.device;
+        let location = device.locate(request);
+        let Coordinates { x_m, y_m } = device.coordinates_m(location);
+        Target {
+            location,
+            x_m,
+            y_m,
+            turn: device.rotating().map_or(0.0, |rotating| part_of_turn(rotating.angle(location))),
+        }
     }
 
     /// Appends the requests at an instant that can be dispatched when the device is free next, as named by [`PENDING`]: each with its
@@ -269,12 +296,9 @@ impl Playback {
             return;
         }
         self.move_to(begun);
-        let device = &self.current.device;
         for index in waiting {
             let Served { request, service } = &self.served[index];
-            let location = device.locate(request);
-            let Coordinates { x_m, y_m } = device.coordinates_m(location);
-            let turn = device.rotating().map_or(0.0, |rotating| part_of_turn(rotating.angle(location)));
+            let Target { location, x_m, y_m, turn } = self.target(request);
             numbers.extend([
                 index as f64,
                 x_m,
@@ -282,7 +306,7 @@ impl Playback {
                 turn,
                 f64::from(u8::from(request.op == Op::Write)),
                 (at - request.arrival) as f64 * 1e-6,
-                device.positioning_ns(free, location) as f64 * 1e-6,
+                self.current.device.positioning_ns(free, location) as f64 * 1e-6,
                 request.lbn as f64,
                 ms(service.start),
             ]);
@@ -306,7 +330,16 @@ impl Playback {
         let (served, at) = starts_up.map_or((begun, at), |index| (index, self.served[index].service.start));
         self.move_to(served);
         let Coordinates { x_m, y_m } = self.current.device.position_m(at);
-        [Motion::rest(x_m), Motion::rest(y_m)]
+        let mut y = Motion::rest(y_m);
+        let next = self.served.get(begun).map_or(Time::MAX, |next| next.service.start);
+        if starts_up.is_none() && at + SWEEP_NS < next {
+            // An idle sled may sweep; it does not move faster than that.
+            let moved_m = self.current.device.position_m(at + SWEEP_NS).y_m - y_m;
+            if moved_m.abs() < MOST_SWEEP_M {
+                y.axis.speed_m_s = moved_m / (SWEEP_NS as f64 * 1e-9);
+            }
+        }
+        [Motion::rest(x_m), y]
     }
 
     /// Makes `current` the device after the first `served` services.
@@ -537,7 +570,7 @@ mod tests {
             let location = played.current.device.locate(&request);
             let angle = played.current.device.rotating().map(|rotating| part_of_turn(rotating.angle(location)));
             let ahead = (played.turn(start) - angle.unwrap_or_default()).rem_euclid(1.0);
-            checked += usize::from(ahead < 1e-6 || ahead > 1.0 - 1e-6);
+            checked += usize::from(!(1e-6..1.0 - 1e-6).contains(&ahead));
         }
         // Read-ahead begins elsewhere, and so do requests whose first blocks are in the buffer.
         assert!(checked > 150, "{checked}");
