@@ -409,7 +409,9 @@ def compare(
 
     check_chart(plot)
     require_metric(metric)
-    comparison = compare_runs([from_argument(file) for file in files], overrides=[*(sets or []), *precision_sets(precision)], progress=True)
+    comparison = compare_runs(
+        [from_argument(file) for file in files], overrides=[*(sets or []), *precision_sets(precision)], progress=True
+    )
     print_result(comparison, as_json=as_json)
     message = f"interrupted during run {len(comparison)} of {len(files)}: its results are those so far"
     draw_if_complete(comparison, plot, metric, interrupted=message)

@@ -14,7 +14,16 @@ from sledsim.show.faults import make_error
 from sledsim.show.naming import with_count
 from sledsim.show.tables import Table, number
 
-__all__ = ["ENDS", "NO_ENERGY", "measured_notes", "metric_rows", "precision_notes", "recorded_rows", "require_metric", "summary_tables"]
+__all__ = [
+    "ENDS",
+    "NO_ENERGY",
+    "measured_notes",
+    "metric_rows",
+    "precision_notes",
+    "recorded_rows",
+    "require_metric",
+    "summary_tables",
+]
 
 TIME_COLUMNS = (
     ("mean", "mean_ms"),
@@ -248,7 +257,11 @@ def precision_notes(summary: Mapping[str, Any]) -> list[str]:
     for found in (summary.get("precision") or {"results": []})["results"]:
         half = "no interval" if found["half_width"] is None else f"± {number(100 * found['half_width'], 2)} %"
         value = f"{number(found['value'])} {found['unit']}".rstrip()
-        how = f" with {' and '.join(controlled['controls'])} as control" if controlled and found["result"] == "response" else ""
+        how = (
+            f" with {' and '.join(controlled['controls'])} as control"
+            if controlled and found["result"] == "response"
+            else ""
+        )
         reached = "reached" if found["reached"] else "not reached"
         notes.append(
             f"precision: {found['result']} {value} {half}{how}, target {number(100 * found['target'], 2)} % {reached}"

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::engine::{EndReason, Outcome};
+use crate::metrics::confidence::NoInterval;
 use crate::metrics::controls::Controlled;
 use crate::metrics::precision::{Estimate, Precise, PrecisionRule};
 use crate::metrics::recorder::Recorder;
@@ -111,7 +112,10 @@ impl PreciseResult {
             value: estimate.value.map(|value| value * factor),
             ci95_low: estimate.interval.ok().map(|interval| interval.low * factor),
             ci95_high: estimate.interval.ok().map(|interval| interval.high * factor),
-            note: estimate.interval.err().map(|reason| reason.to_string()),
+            note: estimate.interval.err().map(|reason| match reason {
+                NoInterval::TooFew { count } => format!("{count} requests are too few for independent batches"),
+                NoInterval::Correlated { .. } => reason.to_string(),
+            }),
         }
     }
 }
