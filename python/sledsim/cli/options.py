@@ -1,5 +1,6 @@
 """Options that several commands have."""
 
+import re
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -21,6 +22,7 @@ __all__ = [
     "OfDevice",
     "Out",
     "Plot",
+    "Precision",
     "Replications",
     "Resolved",
     "ScenarioFile",
@@ -37,6 +39,7 @@ __all__ = [
     "device_names",
     "numbers",
     "policy_names",
+    "precision_sets",
     "reader_options",
     "scheduler_names",
     "workload_names",
@@ -92,6 +95,15 @@ Sets = Annotated[
     list[str] | None,
     typer.Option(
         "--set", "-s", metavar="PATH=VALUE", help="Set a key of the scenario: device.settle_constants=0. Repeatable."
+    ),
+]
+Precision = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--precision",
+        metavar="RESULT=SHARE",
+        help="End each run when RESULT is known within SHARE: response=1%, p99=5%, energy=1%, utilisation=1%, "
+        "hit_ratio=2%. Repeatable, or several with commas.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON only.")]
@@ -225,6 +237,15 @@ def _mapping_of(columns: list[str] | None) -> dict[str, str] | None:
         if keys.count(key) > 1:
             raise typer.BadParameter(f"{key} is given {keys.count(key)} times: give it once", param_hint="--column")
     return {meaning: name for meaning, _, name in pairs}
+
+
+def precision_sets(given: list[str] | None) -> list[str]:
+    """Return the settings of ``--precision response=1%,p99=5%``."""
+    pairs = [pair.strip() for text in given or [] for pair in text.split(",")]
+    for pair in pairs:
+        if not re.fullmatch(r"[a-z0-9_]+ *=.+", pair):
+            raise typer.BadParameter(f"{pair!r}: expected RESULT=SHARE, such as response=1%", param_hint="--precision")
+    return [f"run.precision.{pair}" for pair in pairs]
 
 
 Number = TypeVar("Number", int, float)

@@ -19,6 +19,7 @@ from sledsim.cli.options import (
     Log,
     Metric,
     Plot,
+    Precision,
     Resolved,
     ScenarioFile,
     Sets,
@@ -30,6 +31,7 @@ from sledsim.cli.options import (
     TraceFormat,
     device_names,
     numbers,
+    precision_sets,
     reader_options,
     scheduler_names,
 )
@@ -62,6 +64,7 @@ Examples:
   sledsim run scenario.toml --json --log requests.parquet
   sledsim run scenario.toml --plot run.html --timeline states.parquet
   sledsim run scenario.toml --find-limit p99=20ms
+  sledsim run scenario.toml --precision response=1%
   sledsim run - < scenario.yaml
 """
 REPLAY_EXAMPLES = """\b
@@ -79,6 +82,7 @@ Examples:
   sledsim compare g1.toml g2.toml g3.toml
   sledsim compare fcfs.toml sptf.toml --set run.requests=50000
   sledsim compare fcfs.toml sptf.toml --plot response.png
+  sledsim compare fcfs.toml sptf.toml --precision response=1%,p99=5%
 """
 CHECK_EXAMPLES = """\b
 Examples:
@@ -127,6 +131,7 @@ def run(
         bool, typer.Option("--check", help="Check invariants during the run (slower, same results).")
     ] = False,
     limit: FindLimit = None,
+    precision: Precision = None,
 ) -> None:
     """Run a scenario and print the result.
 
@@ -135,12 +140,13 @@ def run(
     """
     from sledsim.scenario.reading import from_argument, resolve
 
+    sets = [*(sets or []), *precision_sets(precision)]
     if limit is not None:
         _refuse({"--log": log, "--timeline": timeline, "--full": full, "--check": invariants}, NOT_WITH_LIMIT)
-        _find_limit_of_scenario(file, limit, sets or [], as_json=as_json, plot=plot)
+        _find_limit_of_scenario(file, limit, sets, as_json=as_json, plot=plot)
         return
     output = RunOutput(as_json, full, log, plot, timeline)
-    _run(resolve(from_argument(file), sets or []), output, invariants=invariants)
+    _run(resolve(from_argument(file), sets), output, invariants=invariants)
 
 
 def replay(
@@ -394,6 +400,7 @@ def compare(
     as_json: AsJson = False,
     plot: Plot = None,
     metric: Metric = "response.mean_ms",
+    precision: Precision = None,
 ) -> None:
     """Run several scenarios and compare their results."""
     from sledsim.runs.comparison import compare as compare_runs
@@ -402,7 +409,9 @@ def compare(
 
     check_chart(plot)
     require_metric(metric)
-    comparison = compare_runs([from_argument(file) for file in files], overrides=sets or [], progress=True)
+    comparison = compare_runs(
+        [from_argument(file) for file in files], overrides=[*(sets or []), *precision_sets(precision)], progress=True
+    )
     print_result(comparison, as_json=as_json)
     message = f"interrupted during run {len(comparison)} of {len(files)}: its results are those so far"
     draw_if_complete(comparison, plot, metric, interrupted=message)

@@ -7,7 +7,7 @@ import typer
 
 from sledsim.cli.checks import check_chart, check_target
 from sledsim.cli.commands import Application
-from sledsim.cli.options import AsJson, Cluster, Metrics, Out, Plot, Sets, Threads
+from sledsim.cli.options import AsJson, Cluster, Metrics, Out, Plot, Precision, Sets, Threads, precision_sets
 from sledsim.cli.output import print_error, print_json, print_result, print_tables, print_text, print_written
 from sledsim.cli.streams import BAD_INPUT, INTERRUPTED, write
 
@@ -85,6 +85,7 @@ def run(
     cluster: Cluster = None,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Repeat failed runs.")] = False,
     as_json: AsJson = False,
+    precision: Precision = None,
 ) -> None:
     """Run the missing runs of a sweep.
 
@@ -94,9 +95,10 @@ def run(
     from sledsim.sweep import Sweep
     from sledsim.sweep import run as run_sweep
 
-    folder = store or Path(f"{Sweep.load(file, overrides=sets or []).name}.sweep")
+    overrides = [*(sets or []), *precision_sets(precision)]
+    folder = store or Path(f"{Sweep.load(file, overrides=overrides).name}.sweep")
     report = run_sweep(
-        file, folder, overrides=sets or [], threads=threads, cluster=cluster, retry_failed=retry_failed, progress=True
+        file, folder, overrides=overrides, threads=threads, cluster=cluster, retry_failed=retry_failed, progress=True
     )
     if as_json:
         print_json({**report.__dict__, "store": str(report.store)})

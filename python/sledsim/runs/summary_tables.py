@@ -14,7 +14,16 @@ from sledsim.show.faults import make_error
 from sledsim.show.naming import with_count
 from sledsim.show.tables import Table, number
 
-__all__ = ["ENDS", "NO_ENERGY", "measured_notes", "metric_rows", "recorded_rows", "require_metric", "summary_tables"]
+__all__ = [
+    "ENDS",
+    "NO_ENERGY",
+    "measured_notes",
+    "metric_rows",
+    "precision_notes",
+    "recorded_rows",
+    "require_metric",
+    "summary_tables",
+]
 
 TIME_COLUMNS = (
     ("mean", "mean_ms"),
@@ -31,6 +40,8 @@ ENDS = {
     "workload-ended": "the workload ended",
     "requests": "the number of requests was reached",
     "time": "the time was up",
+    "precision": "the precision was reached",
+    "overload": "the system cannot keep up with its load, so the precision can't be reached",
     "interrupted": "interrupted: incomplete",
     "failed": "a custom policy failed: incomplete",
 }
@@ -41,6 +52,7 @@ NO_ENERGY = "energy is not modelled"
 # Metrics of comparisons: label with unit, path in the summary.
 METRICS = (
     ("response, mean (ms)", "response.mean_ms"),
+    ("response, mean with control variates (ms)", "controlled_response.mean_ms"),
     ("response, median (ms)", "response.p50_ms"),
     ("response, p99 (ms)", "response.p99_ms"),
     ("response, p99.9 (ms)", "response.p99_9_ms"),
@@ -99,7 +111,7 @@ def _lookup(summary: Mapping[str, Any], path: str) -> float | None:
     for key in path.split("."):
         if value is None:
             return None
-        value = value[key]
+        value = value.get(key)
     if path.partition(".")[0] in PHASE_KEYS and not value:
         return None
     return value if isinstance(value, int | float) else None
@@ -217,6 +229,7 @@ def measured_notes(summary: Mapping[str, Any]) -> list[str]:
             f"{number(summary['run']['measured_s'])} s; throughput, bandwidth and energy count the {completed:,} "
             "completed"
         )
+    notes += precision_notes(summary)
     response = summary["response"]
     if summary["overload"]:
         notes.append(
@@ -225,6 +238,37 @@ def measured_notes(summary: Mapping[str, Any]) -> list[str]:
         )
     elif response and response["ci95_note"]:
         notes.append(f"no 95 % interval: {response['ci95_note']}")
+    return notes
+
+
+def precision_notes(summary: Mapping[str, Any]) -> list[str]:
+    """Return a line for each result with a target for its precision, and one for the warm-up that was detected.
+
+    Parameters
+    ----------
+    summary
+        The summary of the run.
+    """
+    notes = []
+    controlled = summary.get("controlled_response")
+    for found in (summary.get("precision") or {"results": []})["results"]:
+        half = "no interval" if found["half_width"] is None else f"± {number(100 * found['half_width'], 2)} %"
+        value = f"{number(found['value'])} {found['unit']}".rstrip()
+        how = (
+            f" with {' and '.join(controlled['controls'])} as control"
+            if controlled and found["result"] == "response"
+            else ""
+        )
+        reached = "reached" if found["reached"] else "not reached"
+        notes.append(
+            f"precision: {found['result']} {value} {half}{how}, target {number(100 * found['target'], 2)} % {reached}"
+        )
+    if warmup := summary.get("warmup"):
+        uncertain = f"; {warmup['note']}" if warmup["note"] else ""
+        notes.append(
+            f"warm-up: {with_count(warmup['requests'], 'request')} by {warmup['method']} (a pilot run of "
+            f"{with_count(warmup['pilot_requests'], 'request')}){uncertain}"
+        )
     return notes
 
 

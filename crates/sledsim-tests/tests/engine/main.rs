@@ -7,6 +7,8 @@ mod in_order_contract;
 mod metrics_coverage;
 mod metrics_exactness;
 mod operational_laws;
+mod precision;
+mod precision_coverage;
 mod queueing_theory;
 mod random_streams;
 mod run_contract;

@@ -25,7 +25,7 @@ pub use outstanding::Refusal;
 pub(crate) use outstanding::DATA_BYTES;
 pub use power_cuts::{find_losses, CutAfterRequest, Losses, PowerCut, PowerCutPlan};
 pub use queue::EventQueue;
-pub use run::{run, run_with_cuts, EndReason, Observer, Outcome, Progress, RunLimits};
+pub use run::{run, run_with_cuts, Checkpoint, EndReason, Observer, Outcome, Progress, RunLimits};
 pub use session::Session;
 pub use system::{InOrder, System};
 pub use traffic::{Overload, Traffic};

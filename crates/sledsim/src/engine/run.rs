@@ -125,6 +125,34 @@ pub trait Observer {
 
     /// Handles the recorded response time of a request, just after [`Observer::served`].
     fn recorded(&mut self, _request: &Request, _response_ns: u64) {}
+
+    /// Handles a submitted request, in order of arrival, the warm-up included.
+    #[inline]
+    fn submitted(&mut self, _request: &Request) {}
+
+    /// Number of submitted requests at the first [`Observer::check`].
+    fn first_check(&self) -> u64 {
+        u64::MAX
+    }
+
+    /// Returns true if checks need the system at the time of the last arrival.
+    fn needs_system(&self) -> bool {
+        false
+    }
+
+    /// Checks the results so far. Returns the number of submitted requests at the next check, or `None` to submit no more
+    /// requests: then the results are those of a run with as many requests as have been submitted.
+    fn check(&mut self, _at: &Checkpoint<'_>) -> Option<u64> {
+        Some(u64::MAX)
+    }
+}
+
+/// The state of a run after a number of submitted requests.
+pub struct Checkpoint<'a> {
+    /// Requests submitted so far.
+    pub submitted: u64,
+    /// The system at the last arrival; `None` in in-order service, which computes completions ahead of the clock.
+    pub system: Option<&'a System>,
 }
 
 /// Checks between two accumulations of the power of several mechanisms: rare enough to cost no time, and frequent enough to need
@@ -208,6 +236,10 @@ pub(super) struct RunState {
     is_checked: bool,
     /// Number of checks.
     checks: u64,
+    /// Number of submitted requests at the next check of the observer.
+    next_check: u64,
+    /// True if the observer needs no more requests.
+    is_satisfied: bool,
     /// Present if only a time limit ends the run.
     arrivals: Option<ArrivalGuard>,
     /// Present if arrivals do not depend on completions.
@@ -246,6 +278,7 @@ impl<O: Observer> Run<'_, O> {
     pub(super) fn begin(&mut self) {
         self.state.counts.has_responses = self.workload.has_responses();
         self.state.counts.traffic.begin(self.system.in_flight());
+        self.state.next_check = self.observer.first_check();
         if self.limits.warmup_requests == 0 && self.limits.warmup == Time::ZERO {
             self.start_measuring();
         }
@@ -258,6 +291,7 @@ impl<O: Observer> Run<'_, O> {
             && self.limits.until.is_none()
             && self.state.measured_from.is_some()
             && self.workload.is_open()
+            && !self.observer.needs_system()
             && self.system.is_at_rest()
             && self.system.in_order_root().is_some()
             // Flushes overtake requests.
@@ -279,7 +313,7 @@ impl<O: Observer> Run<'_, O> {
                 }
                 self.check_limits()?;
             }
-            let is_exhausted = self.state.counts.submitted >= last;
+            let is_exhausted = self.state.counts.submitted >= last || self.state.is_satisfied;
             let (arrival, has_ended) = match if is_exhausted { Next::Ended } else { self.workload.peek()? } {
                 Next::At(time) => (Some(time), false),
                 Next::Busy => {
@@ -366,7 +400,7 @@ impl<O: Observer> Run<'_, O> {
         let last = self.limits.requests.unwrap_or(u64::MAX);
         let mut finished = self.system.now();
         let Self { system, workload, observer, state, .. } = self;
-        let RunState { counts, check_counter, backlog, .. } = &mut **state;
+        let RunState { counts, check_counter, backlog, next_check, .. } = &mut **state;
         let mut end = EndReason::Requests;
         let mut known_ends = KnownEnds::default();
         if let Some(mut root) = system.in_order_root() {
@@ -395,6 +429,7 @@ impl<O: Observer> Run<'_, O> {
                 let request = workload.take();
                 check_counter.count_blocks(&request);
                 counts.submitted += 1;
+                observer.submitted(&request);
                 counts.traffic.arrive(&request);
                 let refusal = root.serve(Some(&request), &mut |completion| {
                     finished = finished.max(completion.service.end);
@@ -406,6 +441,12 @@ impl<O: Observer> Run<'_, O> {
                 counts.oversized += u64::from(refusal == Some(Refusal::TooLarge));
                 if let (None, Some(backlog)) = (refusal, &mut *backlog) {
                     backlog.arrive(request.arrival, known_ends.arrive(request.arrival));
+                }
+                if counts.submitted >= *next_check {
+                    match observer.check(&Checkpoint { submitted: counts.submitted, system: None }) {
+                        Some(next) => *next_check = next,
+                        None => break,
+                    }
                 }
             }
             root.serve(None, &mut |completion| {
@@ -482,6 +523,7 @@ impl<O: Observer> Run<'_, O> {
             }
         }
         self.state.counts.submitted += 1;
+        self.observer.submitted(&request);
         let refusal = self.system.refusal(&request);
         self.state.counts.oversized += u64::from(refusal == Some(Refusal::TooLarge));
         if let (None, Some(_), Some(backlog)) = (refusal, self.state.measured_from, &mut self.state.backlog) {
@@ -498,6 +540,13 @@ impl<O: Observer> Run<'_, O> {
         });
         if self.system.is_overfull() {
             return Err(too_many_outstanding(self.system.now()));
+        }
+        if self.state.counts.submitted >= self.state.next_check {
+            let at = Checkpoint { submitted: self.state.counts.submitted, system: Some(&*self.system) };
+            match self.observer.check(&at) {
+                Some(next) => self.state.next_check = next,
+                None => self.state.is_satisfied = true,
+            }
         }
         Ok(())
     }

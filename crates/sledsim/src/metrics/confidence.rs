@@ -1,7 +1,7 @@
 //! Confidence interval of the mean of a correlated sequence, by batch means in constant memory.
 
-use super::interval::{mean_interval, Interval};
-use super::quantile::normal_quantile;
+use super::interval::Interval;
+use super::quantile::{normal_quantile, students_t};
 use crate::convert::to_usize;
 
 /// Most batches kept. When there are as many, neighbours are merged and the batch size doubles.
@@ -98,7 +98,21 @@ impl BatchMeans {
     /// # Errors
     /// The sequence is too short, or its batches are correlated.
     pub fn interval95_ns(&self) -> Result<Interval, NoInterval> {
-        self.interval_of(self.mean_ns(), |merged| self.means_ns(merged))
+        self.interval_ns(0.95)
+    }
+
+    /// As [`BatchMeans::interval95_ns`], with another level of confidence.
+    ///
+    /// # Errors
+    /// As for [`BatchMeans::interval95_ns`].
+    pub fn interval_ns(&self, confidence: f64) -> Result<Interval, NoInterval> {
+        self.interval_by(BatchRule { confidence, least_tested: MIN_BATCHES })
+    }
+
+    /// As [`BatchMeans::interval_ns`], by a rule.
+    pub(super) fn interval_by(&self, rule: BatchRule) -> Result<Interval, NoInterval> {
+        let mean_ns = self.mean_ns();
+        interval_of(self.size(), rule, |merged| Fit::of_means(mean_ns, self.means_ns(merged))).map(|(_, found)| found)
     }
 
     /// Returns the two-sided 95 % confidence interval of the mean difference from another sequence, ns. Values at the same place
@@ -111,28 +125,23 @@ impl BatchMeans {
     /// If the sequences differ in length.
     pub fn difference95_ns(&self, other: &Self) -> Result<Interval, NoInterval> {
         assert_eq!(self.count(), other.count(), "paired sequences have the same length");
-        self.interval_of(self.mean_ns() - other.mean_ns(), |merged| {
-            self.means_ns(merged).iter().zip(other.means_ns(merged)).map(|(own, other)| own - other).collect()
+        let mean_ns = self.mean_ns() - other.mean_ns();
+        let differences =
+            |merged| self.means_ns(merged).iter().zip(other.means_ns(merged)).map(|(own, other)| own - other).collect();
+        interval_of(self.size(), BatchRule { confidence: 0.95, least_tested: MIN_BATCHES }, |merged| {
+            Fit::of_means(mean_ns, differences(merged))
         })
+        .map(|(_, found)| found)
     }
 
-    /// Returns the interval around `mean_ns` from the means of batches, which `means_ns` merges.
-    fn interval_of(&self, mean_ns: f64, means_ns: impl Fn(usize) -> Vec<f64>) -> Result<Interval, NoInterval> {
-        let most_merged = self.sums.len() / MIN_BATCHES;
-        let mut merged = to_usize(MIN_BATCH_VALUES.div_ceil(self.batch_values));
-        let mut reason = NoInterval::TooFew { count: self.count() };
-        while merged <= most_merged {
-            let means = means_ns(merged);
-            let lag_1 = lag_1_autocorrelation(&means);
-            if is_uncorrelated(&means, lag_1) {
-                let means = means_ns((2 * merged).min(most_merged));
-                let variance = squared_deviations(&means, mean(&means)) / (means.len() as f64 - 1.0);
-                return Ok(mean_interval(means.len() as u64, mean_ns, variance, 0.95));
-            }
-            reason = NoInterval::Correlated { batch_values: self.batch_values * merged as u64, lag_1 };
-            merged *= 2;
-        }
-        Err(reason)
+    /// Number and size of the batches.
+    pub(super) fn size(&self) -> BatchSize {
+        BatchSize { batches: self.sums.len(), batch_values: self.batch_values, count: self.count() }
+    }
+
+    /// Returns the means of batches of `values`, a multiple of the batch size, ns.
+    pub(super) fn means_of_ns(&self, values: u64) -> Vec<f64> {
+        self.means_ns(to_usize(values / self.batch_values))
     }
 
     /// Returns the means of batches `merged` times as long as those kept, ns.
@@ -142,7 +151,88 @@ impl BatchMeans {
     }
 }
 
-fn mean(values: &[f64]) -> f64 {
+/// The batches of a sequence.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BatchSize {
+    /// Number of complete batches.
+    pub batches: usize,
+    /// Values in each.
+    pub batch_values: u64,
+    /// Number of all values.
+    pub count: u64,
+}
+
+/// How an interval is found from batches.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BatchRule {
+    /// Level of the interval.
+    pub confidence: f64,
+    /// Fewest batches that must pass the test for correlation.
+    pub least_tested: usize,
+}
+
+/// An estimate from batches, and the residual of each batch, which are independent if the batches are long enough.
+pub(super) struct Fit {
+    pub estimate: f64,
+    pub residuals: Vec<f64>,
+    /// The means that a regression has corrected. They must be independent, too: otherwise its coefficients do not suit a long run.
+    pub uncorrected: Option<Vec<f64>>,
+    /// The variance of the estimate is that of a residual divided by this.
+    pub divisor: f64,
+    /// Number of estimated coefficients beside the mean.
+    pub coefficients: usize,
+}
+
+impl Fit {
+    /// The mean of all values, from the means of batches.
+    pub fn of_means(mean: f64, means: Vec<f64>) -> Self {
+        Self { estimate: mean, divisor: means.len() as f64, residuals: means, uncorrected: None, coefficients: 0 }
+    }
+
+    /// Returns the variance of a residual.
+    pub fn residual_variance(&self) -> f64 {
+        squared_deviations(&self.residuals, mean(&self.residuals)) / self.degrees_of_freedom() as f64
+    }
+
+    fn degrees_of_freedom(&self) -> u64 {
+        (self.residuals.len() - 1 - self.coefficients) as u64
+    }
+}
+
+/// Returns an estimate with its interval. `fit` estimates from batches that are merged by a factor.
+///
+/// # Errors
+/// There are too few values, or the residuals are correlated.
+pub(super) fn interval_of(
+    size: BatchSize,
+    rule: BatchRule,
+    fit: impl Fn(usize) -> Fit,
+) -> Result<(Fit, Interval), NoInterval> {
+    let BatchSize { batches, batch_values, count } = size;
+    let most_merged = batches / MIN_BATCHES;
+    let mut merged = to_usize(MIN_BATCH_VALUES.div_ceil(batch_values));
+    let mut reason = NoInterval::TooFew { count };
+    while merged * rule.least_tested <= batches {
+        let Fit { residuals, uncorrected, .. } = fit(merged);
+        let lag_1 = std::iter::once(&residuals).chain(&uncorrected).map(|means| lag_1_autocorrelation(means));
+        let lag_1 = lag_1.fold(f64::NEG_INFINITY, f64::max);
+        if std::iter::once(&residuals)
+            .chain(&uncorrected)
+            .all(|means| is_uncorrelated(means, lag_1_autocorrelation(means)))
+        {
+            let found = fit((2 * merged).min(most_merged));
+            let error = (found.residual_variance() / found.divisor).sqrt();
+            let half_width = students_t(rule.confidence, found.degrees_of_freedom()) * error;
+            let interval = Interval { low: found.estimate - half_width, high: found.estimate + half_width };
+            return Ok((found, interval));
+        }
+        reason = NoInterval::Correlated { batch_values: batch_values * merged as u64, lag_1 };
+        merged *= 2;
+    }
+    Err(reason)
+}
+
+pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 

@@ -100,6 +100,14 @@ impl Histogram {
         self.rows.iter().flatten().flat_map(|row| row.iter()).sum()
     }
 
+    /// Number of values up to `value_ns`, those in the same bucket included.
+    #[must_use]
+    pub fn count_up_to(&self, value_ns: u64) -> u64 {
+        let last = bucket(value_ns);
+        let rows = self.rows[..=last.row].iter().enumerate().filter_map(|(row, counts)| Some((row, counts.as_ref()?)));
+        rows.flat_map(|(row, counts)| if row == last.row { &counts[..=last.column] } else { &counts[..] }).sum()
+    }
+
     /// Returns estimates of the `ps`-quantiles, ns: the values of rank `ceil(p * count)` (at least 1) in ascending order. `None`
     /// if the histogram is empty. `ps` must be in ascending order; values outside 0 to 1 are clamped.
     ///

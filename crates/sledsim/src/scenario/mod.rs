@@ -2,6 +2,7 @@
 
 mod assemble;
 mod document;
+mod precision;
 mod report;
 mod resolved;
 mod run;
@@ -30,10 +31,11 @@ pub use report::components::{ComponentReport, CountReport, PathReport};
 pub use report::energy::{Energy, StateEnergy, StateTime};
 pub use report::explain::{explain, Explained};
 pub use report::idle_modes::BreakEvenReport;
+pub use report::precision::{ControlledReport, PreciseResult, PrecisionReport, WarmupReport};
 pub use report::summary::{report_schema, Report};
 pub use resolved::Resolved;
 pub use run::{run, run_keeping, Keep, RunError, RunOutput, Stopped};
 pub use session::Session;
 pub use specs::replacement::{replacement, replacement_schema};
-pub use specs::scenario::{DeviceSpec, DriveSpec, PowerCutsSpec, RunSpec, Scenario};
+pub use specs::scenario::{DeviceSpec, DriveSpec, PowerCutsSpec, PrecisionSpec, RunSpec, Scenario, WarmupRule};
 pub use specs::system::{CompositeSpec, MemberSpec, SystemKind, SystemSpec};

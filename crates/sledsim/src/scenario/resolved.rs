@@ -94,7 +94,7 @@ impl Resolved {
     /// # Errors
     /// As for [`Session::new`].
     pub fn session(&self, keep: &Keep) -> Result<Session, RunError> {
-        Session::require_no_cuts(&self.scenario)?;
+        Session::require_plain(&self.scenario)?;
         Ok(Session::on(self.assembly(keep.check)?, &self.scenario, keep))
     }
 

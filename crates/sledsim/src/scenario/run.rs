@@ -1,14 +1,17 @@
 //! Runs scenarios.
 
 use super::assemble::{self, AssembledComponent, Assembly};
+use super::precision::{self, Pilot};
 use super::report::power_cuts::{self, PowerCutReport};
+use super::report::precision::WarmupReport;
 use super::report::summary::Report;
-use super::specs::scenario::Scenario;
+use super::specs::scenario::{Scenario, WarmupRule};
 use crate::engine::guards::Livelock;
 use crate::engine::random::Stream;
-use crate::engine::{self, ComponentId, EndReason, Progress, Stop, System, Workload};
+use crate::engine::{self, ComponentId, EndReason, Progress, RunLimits, Stop, System, Workload};
 use crate::fault::{Fault, Faults, Kind, Path};
 use crate::limits::LOG_ROWS;
+use crate::metrics::precision::Monitor;
 use crate::metrics::recorder::Recorder;
 use crate::power::{Activity, Timeline, TimelineSpec};
 use crate::request::Request;
@@ -109,22 +112,52 @@ pub(super) fn run_on(
     };
     let keep_going: &mut dyn FnMut(Progress) -> bool = &mut keep_going;
     let plan = power_cuts::plan(scenario);
+    let mut limits = assemble::limits(scenario);
+    let mut has_ended = false;
+    let mut pilot = None;
+    let is_detected = scenario.run.warmup == Some(WarmupRule::Auto);
+    if is_detected || precision::needs_pilot(scenario, &assembly) {
+        let found = run_pilot(scenario, keep, &mut |progress| {
+            has_ended = !keep_going(progress);
+            !has_ended
+        })?;
+        if is_detected {
+            limits.warmup_requests = found.warmup_requests;
+        }
+        pilot = Some(found);
+    }
     let mut workload = start(&mut assembly, scenario, plan.is_some())?;
     let mut recorder = Recorder::new(assembly.overhead_ns, assembly.block_bytes, keep.log);
     if let Some(timeline) = keep.timeline {
         assembly.system.record_power(timeline);
     }
-    let limits = assemble::limits(scenario);
-    let ran = match &plan {
-        None => engine::run(&mut assembly.system, workload.as_mut(), &limits, &mut recorder, keep_going)
+    let mut rule = None;
+    let mut keep_going = |progress: Progress| !has_ended && keep_going(progress);
+    let keep_going: &mut dyn FnMut(Progress) -> bool = &mut keep_going;
+    let ran = match (&plan, &scenario.run.precision) {
+        (None, None) => engine::run(&mut assembly.system, workload.as_mut(), &limits, &mut recorder, keep_going)
             .map(|outcome| (outcome, Vec::new())),
-        Some(plan) => {
+        (None, Some(spec)) => {
+            let service_ns = pilot.map(|pilot| pilot.service_ns);
+            let precision_rule = precision::rule(scenario, spec, &assembly, limits.warmup_requests, service_ns);
+            let mut monitor = Monitor::with_rule(recorder, precision_rule);
+            let ran = engine::run(&mut assembly.system, workload.as_mut(), &limits, &mut monitor, keep_going);
+            (recorder, rule) = monitor.into_parts();
+            ran.map(|outcome| (outcome, Vec::new()))
+        }
+        (Some(plan), _) => {
             engine::run_with_cuts(&mut assembly.system, workload.as_mut(), &limits, &mut recorder, plan, keep_going)
         }
     };
     let (outcome, cuts) = ran.map_err(|fault| stopped(scenario, fault, livelock_in(&assembly)))?;
     let mut report = Report::new(scenario, &assembly, &outcome, &recorder, workload.skipped(), citations);
     report.replay = workload.replayed().map(Into::into);
+    report.warmup = pilot.filter(|_| is_detected).map(|pilot| WarmupReport::of(&pilot));
+    if let Some(mut rule) = rule {
+        rule.finish(&recorder);
+        let pilot_requests = pilot.map_or(0, |pilot| pilot.requests);
+        report.set_precision(scenario, &rule, &recorder, &outcome, pilot_requests);
+    }
     // Progress is not reported, because the search repeats the same requests.
     let done = Progress { submitted: outcome.submitted, now: outcome.finished, fraction_taken: Some(1.0) };
     let mut goes_on = !matches!(outcome.end, EndReason::Interrupted | EndReason::Failed);
@@ -190,6 +223,31 @@ pub(super) fn system(scenario: &Scenario, checks_rules: bool) -> Result<Assembly
         empty.enable_checks();
     }
     assemble::system(empty, &scenario.system, scenario.seed).map_err(RunError::Scenario)
+}
+
+/// Simulates the beginning of a run, on systems of its own, until its warm-up is found.
+fn run_pilot(
+    scenario: &Scenario,
+    keep: &Keep,
+    keep_going: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Pilot, RunError> {
+    let most = scenario.run.requests.unwrap_or(u64::MAX);
+    let (mut length, mut total) = (precision::FIRST_PILOT.min(most), 0);
+    loop {
+        let mut assembly = system(scenario, keep.check)?;
+        let mut workload = start(&mut assembly, scenario, false)?;
+        let mut monitor = Monitor::of_pilot(Recorder::new(assembly.overhead_ns, assembly.block_bytes, false));
+        let limits = RunLimits { requests: Some(length), ..RunLimits::default() };
+        let outcome = engine::run(&mut assembly.system, workload.as_mut(), &limits, &mut monitor, keep_going)
+            .map_err(|fault| stopped(scenario, fault, livelock_in(&assembly)))?;
+        total += outcome.submitted;
+        // The backlog of an overloaded system never becomes steady.
+        let most = if outcome.end == EndReason::Requests && outcome.overload.is_none() { most } else { 0 };
+        if let Some(pilot) = Pilot::of(&monitor, length, total, most) {
+            return Ok(pilot);
+        }
+        length *= precision::PILOT_GROWTH;
+    }
 }
 
 /// Returns the workload of a scenario on its system, whose runs may hold data.

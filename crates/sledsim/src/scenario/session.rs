@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::assemble::{self, AssembledComponent, Assembly};
 use super::report::summary::Report;
 use super::run::{self, from_plugin, placed, Keep, RunError, RunOutput, Stopped};
-use super::specs::scenario::{DeviceSpec, Scenario};
+use super::specs::scenario::{DeviceSpec, RunSpec, Scenario, WarmupRule};
 use crate::engine::{self, Completion, EndReason, Progress};
 use crate::fault::{Fault, Kind};
 use crate::metrics::recorder::Recorder;
@@ -55,13 +55,19 @@ impl Session {
     /// # Errors
     /// The scenario has contradictions or power cuts.
     pub fn new(scenario: &Scenario, keep: &Keep) -> Result<Self, RunError> {
-        Self::require_no_cuts(scenario)?;
+        Self::require_plain(scenario)?;
         Ok(Self::on(run::system(scenario, keep.check)?, scenario, keep))
     }
 
-    /// Rejects a scenario with power cuts.
-    pub(super) fn require_no_cuts(scenario: &Scenario) -> Result<(), RunError> {
-        if scenario.run.power_cuts.is_none() {
+    /// Rejects a scenario with power cuts, a precision or a warm-up to be detected.
+    pub(super) fn require_plain(scenario: &Scenario) -> Result<(), RunError> {
+        let RunSpec { precision, warmup, power_cuts, .. } = &scenario.run;
+        if precision.is_some() || *warmup == Some(WarmupRule::Auto) {
+            let key = if precision.is_some() { "run.precision" } else { "run.warmup" };
+            let says = " needs generated requests, and a session has none: leave it out, or run the scenario";
+            return Err(RunError::Scenario(Fault::at(Kind::Unsupported, key).says(says).into()));
+        }
+        if power_cuts.is_none() {
             return Ok(());
         }
         let fault = Fault::at(Kind::Unsupported, "run.power_cuts").says(

@@ -64,6 +64,7 @@ from sledsim.scenario.models.drive import ZsptfScheduler as ZsptfScheduler
 from sledsim.scenario.models.model import Model as Model
 from sledsim.scenario.models.policy import CustomPolicy as CustomPolicy
 from sledsim.scenario.models.scenario import PowerCuts as PowerCuts
+from sledsim.scenario.models.scenario import Precision as Precision
 from sledsim.scenario.models.scenario import Run as Run
 from sledsim.scenario.models.scenario import ScenarioModel as ScenarioModel
 from sledsim.scenario.models.seek import ConstantSeekCurve as ConstantSeekCurve

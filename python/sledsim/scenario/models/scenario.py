@@ -4,15 +4,65 @@ Written by tools/generate_scenario.py from the core's schema: change the definit
 Ranges and defaults stand in the docstrings; the core checks the values.
 """
 
+from typing import Literal
+
 from sledsim.scenario.models.model import Model
 from sledsim.scenario.models.system import System
 from sledsim.scenario.models.workload import Workload
 
 __all__ = [
     "PowerCuts",
+    "Precision",
     "Run",
     "ScenarioModel",
+    "WarmupRule",
 ]
+
+# The rule that sets the warm-up of a run.
+WarmupRule = Literal["fixed", "auto"]
+
+
+class Precision(Model):
+    """The precision at which a run ends.
+
+    The largest half-width of a 95 % confidence interval as a fraction of the result, such as "1%". The run ends
+    when each result given here is known as precisely, or at `requests`; then the result says so.
+
+    Attributes
+    ----------
+    response
+        Of the mean response time (fraction; at least 0.0001, at most 1).
+    p50
+        Of the median of response times (fraction; at least 0.0001, at most 1).
+    p90
+        Of the 0.9-quantile of response times (fraction; at least 0.0001, at most 1).
+    p95
+        Of the 0.95-quantile of response times (fraction; at least 0.0001, at most 1).
+    p99
+        Of the 0.99-quantile of response times (fraction; at least 0.0001, at most 1).
+    p99_9
+        Of the 0.999-quantile of response times (fraction; at least 0.0001, at most 1).
+    energy
+        Of the energy per request (fraction; at least 0.0001, at most 1).
+    utilisation
+        Of the utilisation (fraction; at least 0.0001, at most 1).
+    hit_ratio
+        Of the hit ratio of the topmost cache (fraction; at least 0.0001, at most 1).
+    control_variates
+        True to estimate the mean response with control variates, where they apply: for Poisson arrivals at a
+        single drive (default true).
+    """
+
+    response: float | str | None = None
+    p50: float | str | None = None
+    p90: float | str | None = None
+    p95: float | str | None = None
+    p99: float | str | None = None
+    p99_9: float | str | None = None
+    energy: float | str | None = None
+    utilisation: float | str | None = None
+    hit_ratio: float | str | None = None
+    control_variates: bool | None = None
 
 
 class PowerCuts(Model):
@@ -38,12 +88,14 @@ class PowerCuts(Model):
 class Run(Model):
     """The length of a run and its warm-up.
 
-    Without a limit, a trace runs to its end and a generator for 100,000 requests.
+    Without a limit, a trace runs to its end and a generator for 100,000 requests, or until its results are as
+    precise as `precision` says.
 
     Attributes
     ----------
     requests
-        Submit this many requests, warm-up included, and wait for all of them (at least 1).
+        Submit this many requests, warm-up included, and wait for all of them. With `precision` the most requests;
+        then 10,000,000 by default (at least 1).
     time_s
         Stop at this simulated time (s; at least 0, at most 1e+10).
     warmup_requests
@@ -51,6 +103,11 @@ class Run(Model):
     warmup_s
         Start measuring at this time; with `warmup_requests` too, at the first arrival that meets both (s; at
         least 0, at most 1e+10; default 0.0).
+    warmup
+        The rule that sets the warm-up. By default `fixed`; with `precision` and without `warmup_requests` and
+        `warmup_s`, `auto`.
+    precision
+        The precision at which a run of generated requests ends; absent for a run of a fixed length.
     power_cuts
         The power failures; none when absent.
     """
@@ -59,6 +116,8 @@ class Run(Model):
     time_s: float | str | None = None
     warmup_requests: int | None = None
     warmup_s: float | str | None = None
+    warmup: WarmupRule | None = None
+    precision: Precision | None = None
     power_cuts: PowerCuts | None = None
 
 

@@ -33,8 +33,9 @@ const SIZE: Dimension = &[
     ("GiB", 1_073_741_824.0),
 ];
 const BITS: Dimension = &[("bit", 1.0), ("bits", 1.0)];
+const SHARE: Dimension = &[("%", 1.0), ("fraction", 100.0)];
 
-const DIMENSIONS: &[Dimension] = &[LENGTH, TIME, FREQUENCY, RATE, POWER, ACCELERATION, SIZE, BITS];
+const DIMENSIONS: &[Dimension] = &[LENGTH, TIME, FREQUENCY, RATE, POWER, ACCELERATION, SIZE, BITS, SHARE];
 
 /// Names of units, which may be in the plural, and their symbols.
 const WORDS: &[(&str, &str)] = &[
@@ -142,6 +143,7 @@ mod tests {
         assert_eq!(parse("4 KiB", "B"), Ok(4096.0));
         assert_eq!(parse("1e3", "nm"), Ok(1000.0));
         assert_eq!(parse("1e-3 um", "nm"), Ok(1.0));
+        assert_eq!(parse("1%", "fraction"), Ok(0.01));
     }
 
     #[test]

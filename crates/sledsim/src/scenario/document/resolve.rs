@@ -19,15 +19,18 @@ use crate::engine::System;
 use crate::fault::{self, Collector, Fault, Faults};
 use crate::hierarchy::{ChildKeys, ComponentKind};
 use crate::scenario::assemble::{self, SYSTEM};
+use crate::scenario::precision;
 use crate::scenario::report::power_cuts;
 use crate::scenario::resolved::Resolved;
-use crate::scenario::specs::scenario::{DeviceSpec, DriveSpec, RunSpec, Scenario};
+use crate::scenario::specs::scenario::{DeviceSpec, DriveSpec, RunSpec, Scenario, WarmupRule};
 use crate::scenario::specs::system::{component_schema_of, known_kind, MemberSpec, SystemSpec, DRIVE, MEMBERS};
 use crate::traces::is_in_memory;
 use crate::workloads::WorkloadSpec;
 
 /// Number of generated requests if the run has no limit.
 const DEFAULT_REQUESTS: u64 = 100_000;
+/// Most generated requests of a run that ends at a precision, if the run has no limit.
+const MOST_REQUESTS: u64 = 10_000_000;
 
 /// The definition of components, which are checked separately.
 const COMPONENT: &str = "SystemSpec";
@@ -166,7 +169,9 @@ impl<'a> Reader<'a> {
             if let Some(workload) = &workload {
                 set_end(&mut run, workload);
                 self.found.extend(power_cuts::check(&run));
+                self.found.extend(check_precision(&run, workload, assembly.as_ref()));
             }
+            set_warmup(&mut run);
             self.found.extend(check_warmup(&run));
             run
         });
@@ -398,8 +403,50 @@ pub(in crate::scenario) fn anchored(path: &str, base: &Path) -> String {
 /// Sets the default limit of a run without one if its workload is endless.
 fn set_end(run: &mut RunSpec, workload: &WorkloadSpec) {
     if !workload.has_end() && run.requests.is_none() && run.time_s.is_none() {
-        run.requests = Some(DEFAULT_REQUESTS);
+        run.requests = Some(if run.precision.is_some() { MOST_REQUESTS } else { DEFAULT_REQUESTS });
     }
+}
+
+/// Sets the default rule of the warm-up for a run that ends at a precision.
+fn set_warmup(run: &mut RunSpec) {
+    let is_given = run.warmup_requests > 0 || run.warmup_s > 0.0;
+    if run.precision.is_some() && run.warmup.is_none() {
+        run.warmup = Some(if is_given { WarmupRule::Fixed } else { WarmupRule::Auto });
+    }
+}
+
+/// Returns the faults of a precision that does not suit the workload, the system or the other keys of the run.
+fn check_precision(run: &RunSpec, workload: &WorkloadSpec, assembly: Option<&assemble::Assembly>) -> Vec<Fault> {
+    let Some(spec) = &run.precision else { return Vec::new() };
+    let mut found = Vec::new();
+    let mut refuse = |key: &str, says: &str| found.push(Fault::at(fault::Kind::Conflict, key).says(says).within("run"));
+    if spec.targets().is_empty() {
+        refuse("precision", " is empty: give a result and its precision, such as response = \"1%\"");
+    }
+    if matches!(workload, WorkloadSpec::Trace(_) | WorkloadSpec::Session(_)) {
+        refuse("precision", " needs generated requests, which don't end: leave it out, or generate the requests");
+    }
+    if run.time_s.is_some() {
+        refuse("precision", " and run.time_s both end the run: leave one out; run.requests is the most requests");
+    }
+    if run.warmup_s > 0.0 {
+        refuse(
+            "precision",
+            " and run.warmup_s exclude each other: give run.warmup_requests, or let the warm-up be detected",
+        );
+    }
+    if run.power_cuts.is_some() {
+        refuse("precision", " and run.power_cuts exclude each other, as cuts disturb the steady state: leave one out");
+    }
+    if let Some(assembly) = assembly {
+        if spec.energy.is_some() && assembly.components.iter().any(|each| each.has_powers == Some(false)) {
+            refuse("precision.energy", ": the powers of a device are not known: leave it out");
+        }
+        if spec.hit_ratio.is_some() && precision::cache_of(assembly).is_none() {
+            refuse("precision.hit_ratio", ": the system has no cache with a hit ratio: leave it out");
+        }
+    }
+    found
 }
 
 /// Returns the fault of a warm-up that is not shorter than the run.
@@ -413,6 +460,10 @@ fn check_warmup(run: &RunSpec) -> Vec<Fault> {
     }
     if let Some(time_s) = run.time_s.filter(|time_s| *time_s <= run.warmup_s) {
         found.push(leaves_nothing("warmup_s", run.warmup_s.into(), "time_s", time_s.into()));
+    }
+    if run.warmup == Some(WarmupRule::Auto) && (run.warmup_requests > 0 || run.warmup_s > 0.0) {
+        let says = " detects the warm-up: leave out run.warmup_requests and run.warmup_s, or make it fixed";
+        found.push(Fault::conflict("warmup", "auto").says(says).within("run"));
     }
     found
 }

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::components::ComponentReport;
 use super::energy::{Energy, EnergyFacts, StateTime};
 use super::power_cuts::PowerCutReport;
+use super::precision::{ControlledReport, PrecisionReport, WarmupReport};
 use crate::engine::component::Measured;
 use crate::engine::{EndReason, Outcome, Overload, Replayed, Traffic};
 use crate::limits::{BLOCKS_OF_A_REQUEST, PARTS_OF_A_REQUEST};
@@ -36,6 +37,12 @@ pub struct Report {
     pub replay: Option<ReplayReport>,
     /// The end and the length of the run.
     pub run: RunReport,
+    /// The warm-up that was detected; absent if it was fixed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warmup: Option<WarmupReport>,
+    /// The precision reached; absent for a run of a fixed length.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub precision: Option<PrecisionReport>,
     /// Numbers of requests.
     pub requests: Requests,
     /// Offered and served rates of a system that cannot keep up with open arrivals. None if it keeps up, if arrivals
@@ -44,6 +51,10 @@ pub struct Report {
     /// Time from arrival to completion: overhead + wait + service. This and all times below are of the requests that
     /// arrived in the measurement window and were served by its end (`requests.measured`); none without such requests.
     pub response: Option<Summary>,
+    /// The mean response with control variates; absent unless the run ends at a precision and has Poisson arrivals at a single
+    /// drive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub controlled_response: Option<ControlledReport>,
     /// Time from the end of command processing to dispatch.
     pub wait: Option<Summary>,
     /// Time from dispatch to completion.
@@ -125,8 +136,8 @@ pub struct Program {
 /// The end and the length of the run.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RunReport {
-    /// The reason for its end: `workload-ended`, `requests`, `time`, `interrupted`, or `failed` if a custom policy
-    /// failed.
+    /// The reason for its end: `workload-ended`, `requests`, `time`, `precision` if the results are precise enough, `overload` if
+    /// they can't be because the system cannot keep up with its load, `interrupted`, or `failed` if a custom policy failed.
     pub end: String,
     /// True if the run was completed; false if it was interrupted or failed.
     pub complete: bool,
@@ -373,9 +384,12 @@ impl Report {
             stand_in: scenario.workload.stand_in().map(str::to_owned),
             replay: None,
             run: RunReport::new(scenario, outcome, recorder.count(), window_s),
+            warmup: None,
+            precision: None,
             overload: None,
             requests: Requests::new(outcome, recorder.count(), skipped_records, &measured),
             response: recorder.summary(Quantity::Response),
+            controlled_response: None,
             wait: recorder.summary(Quantity::Wait),
             service: recorder.summary(Quantity::Service),
             histogram: Histograms::of(recorder),

@@ -12,6 +12,7 @@ use crate::devices::mems::MemsParameters;
 use crate::devices::simple::{ConstantParameters, LinearParameters};
 use crate::fault::Faults;
 use crate::hierarchy::{AnticipationSpec, DelayedStartupSpec, MergeSpec};
+use crate::metrics::precision::{Precise, Target};
 use crate::plugin::{CustomDeviceParameters, PluginSpec, SchedulerChoice, SpinDownChoice};
 use crate::scenario::document::check::check;
 use crate::scenario::document::entry::device_properties;
@@ -210,11 +211,13 @@ impl DeviceSpec {
     }
 }
 
-/// The length of a run and its warm-up. Without a limit, a trace runs to its end and a generator for 100,000 requests.
+/// The length of a run and its warm-up. Without a limit, a trace runs to its end and a generator for 100,000 requests, or until
+/// its results are as precise as `precision` says.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RunSpec {
-    /// Submit this many requests, warm-up included, and wait for all of them.
+    /// Submit this many requests, warm-up included, and wait for all of them. With `precision` the most requests; then 10,000,000 by
+    /// default.
     #[schemars(range(min = 1))]
     pub requests: Option<u64>,
     /// Stop at this simulated time.
@@ -226,9 +229,100 @@ pub struct RunSpec {
     /// Start measuring at this time; with `warmup_requests` too, at the first arrival that meets both.
     #[schemars(range(min = 0.0, max = 1e10), extend("x-unit" = "s"))]
     pub warmup_s: f64,
+    /// The rule that sets the warm-up. By default `fixed`; with `precision` and without `warmup_requests` and `warmup_s`, `auto`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warmup: Option<WarmupRule>,
+    /// The precision at which a run of generated requests ends; absent for a run of a fixed length.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub precision: Option<PrecisionSpec>,
     /// The power failures; none when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub power_cuts: Option<PowerCutsSpec>,
+}
+
+/// The rule that sets the warm-up of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WarmupRule {
+    /// As `warmup_requests` and `warmup_s` say.
+    Fixed,
+    /// Detected: a pilot run of at least 1,000 requests finds the number of first requests whose response times depend on the initial
+    /// state, by the rule MSER-5 (White, Cobb and Spratt, 2000).
+    Auto,
+}
+
+/// The precision at which a run ends: the largest half-width of a 95 % confidence interval as a fraction of the result, such as
+/// "1%". The run ends when each result given here is known as precisely, or at `requests`; then the result says so.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PrecisionSpec {
+    /// Of the mean response time.
+    #[schemars(range(min = 0.0001, max = 1.0), extend("x-unit" = "fraction"))]
+    pub response: Option<f64>,
+    /// Of the median of response times.
+    #[schemars(range(min = 0.0001, max = 1.0), extend("x-unit" = "fraction"))]
+    pub p50: Option<f64>,
+    /// Of the 0.9-quantile of response times.
+    #[schemars(range(min = 0.0001, max = 1.0), extend("x-unit" = "fraction"))]
+    pub p90: Option<f64>,
+    /// Of the 0.95-quantile of response times.
+    #[schemars(range(min = 0.0001, max = 1.0), extend("x-unit" = "fraction"))]
+    pub p95: Option<f64>,
+    /// Of the 0.99-quantile of response times.
+    #[schemars(range(min = 0.0001, max = 1.0), extend("x-unit" = "fraction"))]
+    pub p99: Option<f64>,
+    /// Of the 0.999-quantile of response times.
+    #[schemars(range(min = 0.0001, max = 1.0), extend("x-unit" = "fraction"))]
+    pub p99_9: Option<f64>,
+    /// Of the energy per request.
+    #[schemars(range(min = 0.0001, max = 1.0), extend("x-unit" = "fraction"))]
+    pub energy: Option<f64>,
+    /// Of the utilisation.
+    #[schemars(range(min = 0.0001, max = 1.0), extend("x-unit" = "fraction"))]
+    pub utilisation: Option<f64>,
+    /// Of the hit ratio of the topmost cache.
+    #[schemars(range(min = 0.0001, max = 1.0), extend("x-unit" = "fraction"))]
+    pub hit_ratio: Option<f64>,
+    /// True to estimate the mean response with control variates, where they apply: for Poisson arrivals at a single drive.
+    pub control_variates: bool,
+}
+
+impl Default for PrecisionSpec {
+    fn default() -> Self {
+        let none = None;
+        Self {
+            response: none,
+            p50: none,
+            p90: none,
+            p95: none,
+            p99: none,
+            p99_9: none,
+            energy: none,
+            utilisation: none,
+            hit_ratio: none,
+            control_variates: true,
+        }
+    }
+}
+
+impl PrecisionSpec {
+    /// Returns the targets by the names of their keys, in the order in which they are reported.
+    #[must_use]
+    pub fn targets(&self) -> Vec<(&'static str, Target)> {
+        let all = [
+            ("response", Precise::Response, self.response),
+            ("p50", Precise::Quantile(0.5), self.p50),
+            ("p90", Precise::Quantile(0.9), self.p90),
+            ("p95", Precise::Quantile(0.95), self.p95),
+            ("p99", Precise::Quantile(0.99), self.p99),
+            ("p99_9", Precise::Quantile(0.999), self.p99_9),
+            ("energy", Precise::Energy, self.energy),
+            ("utilisation", Precise::Utilisation, self.utilisation),
+            ("hit_ratio", Precise::HitRatio, self.hit_ratio),
+        ];
+        let given = all.into_iter().filter_map(|(key, result, fraction)| Some((key, result, fraction?)));
+        given.map(|(key, result, fraction)| (key, Target { result, fraction })).collect()
+    }
 }
 
 /// Power failures. Power returns at once; requests in flight are lost, and the recovery takes time. The run keeps the content of

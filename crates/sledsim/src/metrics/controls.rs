@@ -1,0 +1,229 @@
+//! Control variates for open Poisson arrivals: quantities of the same run whose exact means are known.
+//!
+//! The mean response of a run is high if many requests happened to arrive close together. A queue with constant service that
+//! receives the same arrivals shows how much of that is chance, because its exact mean is known. A regression removes that part
+//! (S. S. Lavenberg and P. D. Welch, "A perspective on the use of control variables to increase the efficiency of Monte Carlo
+//! simulations", 1981).
+
+use super::confidence::{interval_of, mean, BatchMeans, BatchRule, BatchSize, Fit, NoInterval};
+use super::interval::Interval;
+use crate::request::Request;
+use crate::time::Time;
+
+/// Highest utilisation of the queue with constant service. Above it, its waits are correlated for longer than those of most
+/// systems, and explain less of them.
+const MOST_UTILISATION: f64 = 0.95;
+/// Pivots below this share of the largest are 0: a control that does not vary, or that another one determines.
+const LEAST_PIVOT: f64 = 1e-9;
+
+/// A control variate.
+#[derive(Clone, Debug)]
+struct Control {
+    name: &'static str,
+    /// Its exact mean.
+    exact: f64,
+    batches: BatchMeans,
+}
+
+/// The exact mean of the number of blocks of a request, if the blocks vary.
+pub type MeanBlocks = Option<f64>;
+
+/// The control variates of a run: the wait in a queue with the same Poisson arrivals and constant service (M/D/1), by Lindley's
+/// recursion (D. V. Lindley, "The theory of queues with a single server", 1952), and the sizes of the requests.
+#[derive(Clone, Debug)]
+pub struct Controls {
+    service_ns: u64,
+    wait_ns: u64,
+    last_arrival: Option<Time>,
+    /// Requests that are not measured.
+    warmup_requests: u64,
+    wait: Control,
+    blocks: Option<Control>,
+}
+
+/// A mean that control variates have corrected.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Controlled {
+    /// The estimate, ns.
+    pub mean_ns: f64,
+    /// Its confidence interval, ns.
+    pub interval: Interval,
+    /// Variance of the plain mean divided by that of this estimate; `None` if that is 0.
+    pub variance_ratio: Option<f64>,
+    /// Names of the control variates.
+    pub controls: Vec<&'static str>,
+}
+
+impl Controls {
+    /// Controls of arrivals with `rate_per_ns`. The constant service is `mean_service_ns`, or shorter if that would keep the queue
+    /// busy for more than 95 % of the time. `None` if the service would be shorter than a nanosecond.
+    #[must_use]
+    pub fn new(rate_per_ns: f64, mean_service_ns: f64, mean_blocks: MeanBlocks, warmup_requests: u64) -> Option<Self> {
+        let service_ns = crate::convert::trunc_to_u64(mean_service_ns.min(MOST_UTILISATION / rate_per_ns));
+        if service_ns == 0 {
+            return None;
+        }
+        let utilisation = rate_per_ns * service_ns as f64;
+        let exact = utilisation * service_ns as f64 / (2.0 * (1.0 - utilisation));
+        let control = |name, exact| Control { name, exact, batches: BatchMeans::default() };
+        Some(Self {
+            service_ns,
+            wait_ns: 0,
+            last_arrival: None,
+            warmup_requests,
+            wait: control("M/D/1 wait", exact),
+            blocks: mean_blocks.map(|exact| control("request size", exact)),
+        })
+    }
+
+    /// Adds an arrival.
+    #[inline]
+    pub fn arrive(&mut self, request: &Request) {
+        if let Some(last) = self.last_arrival {
+            self.wait_ns = (self.wait_ns + self.service_ns).saturating_sub(request.arrival - last);
+        }
+        self.last_arrival = Some(request.arrival);
+        if request.id >= self.warmup_requests {
+            self.wait.batches.record(self.wait_ns);
+            if let Some(blocks) = &mut self.blocks {
+                blocks.batches.record(u64::from(request.blocks));
+            }
+        }
+    }
+
+    /// Number of measured arrivals.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.wait.batches.count()
+    }
+
+    /// Returns the mean of `values`, which belong to the same requests, with these controls. Values may lack the last requests.
+    ///
+    /// # Errors
+    /// The sequence is too short, or the residuals of its batches are correlated.
+    pub(super) fn correct(&self, values: &BatchMeans, rule: BatchRule) -> Result<Controlled, NoInterval> {
+        let controls: Vec<&Control> = std::iter::once(&self.wait).chain(&self.blocks).collect();
+        let (own, others) = (values.size(), self.wait.batches.size());
+        let batch_values = own.batch_values.max(others.batch_values);
+        let complete = |size: BatchSize| size.batches as u64 * size.batch_values / batch_values;
+        let batches = crate::convert::to_usize(complete(own).min(complete(others)));
+        let fit = |merged: usize| {
+            let of = |batch_means: &BatchMeans| {
+                let mut means = batch_means.means_of_ns(batch_values * merged as u64);
+                means.truncate(batches / merged);
+                means
+            };
+            let deviations: Vec<f64> =
+                controls.iter().map(|control| control.batches.mean_ns() - control.exact).collect();
+            regression(
+                values.mean_ns(),
+                of(values),
+                controls.iter().map(|each| of(&each.batches)).collect(),
+                &deviations,
+            )
+        };
+        let size = BatchSize { batches, batch_values, count: own.count };
+        let (found, interval) = interval_of(size, rule, fit)?;
+        let merged = batches / found.residuals.len().max(1);
+        let mut plain = values.means_of_ns(batch_values * merged as u64);
+        plain.truncate(found.residuals.len());
+        let plain = Fit::of_means(0.0, plain);
+        let variance = found.residual_variance() / found.divisor;
+        let variance_ratio = (variance > 0.0).then(|| plain.residual_variance() / plain.divisor / variance);
+        let controls = controls.iter().map(|control| control.name).collect();
+        Ok(Controlled { mean_ns: found.estimate, interval, variance_ratio, controls })
+    }
+}
+
+/// Corrects a mean by the deviations of controls from their exact means, with the coefficients of a linear regression over batches.
+fn regression(mean_of_all: f64, values: Vec<f64>, controls: Vec<Vec<f64>>, deviations: &[f64]) -> Fit {
+    let centred = |means: &[f64]| {
+        let centre = mean(means);
+        means.iter().map(|value| value - centre).collect::<Vec<f64>>()
+    };
+    let product = |one: &[f64], other: &[f64]| one.iter().zip(other).map(|(one, other)| one * other).sum::<f64>();
+    let centred_controls: Vec<Vec<f64>> = controls.iter().map(|control| centred(control)).collect();
+    let centred_values = centred(&values);
+    let covariances: Vec<Vec<f64>> =
+        centred_controls.iter().map(|one| centred_controls.iter().map(|other| product(one, other)).collect()).collect();
+    let with_values = centred_controls.iter().map(|control| product(control, &centred_values)).collect();
+    let (Some(coefficients), Some(leverages)) =
+        (solve(covariances.clone(), with_values), solve(covariances, deviations.to_vec()))
+    else {
+        return Fit::of_means(mean_of_all, values);
+    };
+    let mut residuals = values.clone();
+    for (control, coefficient) in controls.iter().zip(&coefficients) {
+        residuals.iter_mut().zip(control).for_each(|(residual, value)| *residual -= coefficient * value);
+    }
+    Fit {
+        estimate: mean_of_all - product(&coefficients, deviations),
+        divisor: 1.0 / (1.0 / residuals.len() as f64 + product(&leverages, deviations)),
+        residuals,
+        uncorrected: Some(values),
+        coefficients: coefficients.len(),
+    }
+}
+
+/// Solves a system of linear equations with a symmetric, positive definite matrix, by Gaussian elimination; `None` if it is
+/// singular.
+fn solve(mut matrix: Vec<Vec<f64>>, mut right: Vec<f64>) -> Option<Vec<f64>> {
+    let diagonal: Vec<f64> = (0..right.len()).map(|row| matrix[row][row]).collect();
+    for column in 0..right.len() {
+        let pivot = matrix[column][column];
+        if pivot <= LEAST_PIVOT * diagonal[column] || pivot <= 0.0 {
+            return None;
+        }
+        let (upper, lower) = matrix.split_at_mut(column + 1);
+        for (below, row) in lower.iter_mut().enumerate() {
+            let factor = row[column] / pivot;
+            row.iter_mut().zip(&upper[column]).for_each(|(value, above)| *value -= factor * above);
+            right[column + 1 + below] -= factor * right[column];
+        }
+    }
+    for row in (0..right.len()).rev() {
+        let known: f64 = (row + 1..right.len()).map(|column| matrix[row][column] * right[column]).sum();
+        right[row] = (right[row] - known) / matrix[row][row];
+    }
+    Some(right)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn linear_equations_are_solved() {
+        let matrix = vec![vec![4.0, 1.0, 0.5], vec![1.0, 3.0, 0.25], vec![0.5, 0.25, 2.0]];
+        let found = solve(matrix, vec![7.5, 7.75, 7.0]).unwrap();
+        assert!(found.iter().zip([1.0, 2.0, 3.0]).all(|(found, exact)| (found - exact).abs() < 1e-12), "{found:?}");
+        assert_eq!(solve(vec![vec![1.0, 1.0], vec![1.0, 1.0]], vec![1.0, 1.0]), None);
+        assert_eq!(solve(vec![vec![0.0]], vec![1.0]), None);
+    }
+
+    #[test]
+    fn values_that_controls_determine_have_no_error_left() {
+        let control: Vec<f64> = (0..20).map(|index| f64::from(index * index % 17)).collect();
+        let values: Vec<f64> = control.iter().map(|value| 3.0 + 2.0 * value).collect();
+        let fit = regression(mean(&values), values, vec![control.clone()], &[mean(&control) - 10.0]);
+        assert!((fit.estimate - 23.0).abs() < 1e-9, "{}", fit.estimate);
+        assert!(fit.residual_variance() < 1e-20);
+    }
+
+    #[test]
+    fn waits_follow_lindleys_recursion() {
+        let mut controls = Controls::new(1e-6, 500_000.0, None, 1).unwrap();
+        for (id, arrival_ns) in [0, 100_000, 300_000, 2_000_000, 2_600_000].into_iter().enumerate() {
+            controls.arrive(&Request { id: id as u64, arrival: Time::from_ns(arrival_ns), ..Request::read(0, 8) });
+        }
+        // Waits of the measured requests: 400, 700, 0 and 0 µs.
+        assert_eq!((controls.count(), controls.wait.batches.mean_ns()), (4, 275_000.0));
+        assert_eq!(controls.wait.exact, 250_000.0);
+    }
+
+    #[test]
+    fn constant_service_keeps_the_queue_stable() {
+        let controls = Controls::new(1e-6, 5e6, None, 0).unwrap();
+        assert_eq!(controls.service_ns, 950_000);
+    }
+}
