@@ -54,7 +54,7 @@ class Library:
             [str(self.lib / "libsledsim.a"), *self.flags("--static", "--libs-only-l")[1:]] if static else self.linked()
         )
         command = [compiler, standard, *WARNINGS, *options, f"-I{EXAMPLES}", *self.flags("--cflags"), str(source)]
-        subprocess.run([*command, "-o", str(program), *linked, "-lpthread", "-lm"], check=True, timeout=120)
+        subprocess.run([*command, "-o", str(program), *linked, "-lpthread", "-lm"], check=True, timeout=600)
         return program
 
     def linked(self) -> list[str]:

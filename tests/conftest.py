@@ -142,7 +142,7 @@ def sledsim_command() -> Callable[..., Outcome]:
 
     def call(*arguments: str | Path, given: str = "") -> Outcome:
         command = [sys.executable, "-c", "from sledsim.cli import main; main()", *map(str, arguments)]
-        done = subprocess.run(command, input=given, capture_output=True, text=True, check=False, timeout=120)
+        done = subprocess.run(command, input=given, capture_output=True, text=True, check=False, timeout=600)
         assert "Traceback" not in done.stderr
         return Outcome(done.returncode, done.stdout, done.stderr)
 

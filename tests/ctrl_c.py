@@ -74,7 +74,7 @@ def shown_on_a_terminal(*arguments: str | Path, words: list[str]) -> str:
             while not all(word.encode() in shown for word in words):
                 shown += next_output(terminal)
             process.send_signal(signal.SIGINT)
-            return process.communicate(timeout=120)[0]
+            return process.communicate(timeout=600)[0]
     finally:
         os.close(other_end)
         os.close(terminal)

@@ -26,7 +26,7 @@ class Client:
 
     def __init__(self, at: Path | tuple[str, int]) -> None:
         self.socket = socket.socket(socket.AF_UNIX if isinstance(at, Path) else socket.AF_INET)
-        self.socket.settimeout(20)
+        self.socket.settimeout(600)
         self.socket.connect(str(at) if isinstance(at, Path) else at)
         magic, options, flags = struct.unpack(">QQH", self.take(18))
         assert (magic, options, flags & 3) == (0x4E42444D41474943, OPTION_MAGIC, 3)

@@ -221,7 +221,7 @@ REFUSED = {
 @pytest.mark.parametrize("given", REFUSED)
 def test_invalid_calls_abort_as_in_disksim(program: Path, tmp_path: Path, given: str) -> None:
     command = [str(program), str(simple(tmp_path)), str(tmp_path / "out")]
-    done = subprocess.run(command, input=given, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, input=given, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 1
     assert done.stderr.startswith("disksim_interface_request_arrive: ")
     assert REFUSED[given] in done.stderr
@@ -243,7 +243,7 @@ def test_errors_name_the_invalid_file_or_override(
 ) -> None:
     simple(tmp_path)
     command = [str(program), str(tmp_path / parameters), str(tmp_path / "out"), *more]
-    done = subprocess.run(command, input="", capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, input="", capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 1
     assert done.stderr.startswith("disksim_interface_initialize: ")
     assert says in done.stderr
@@ -260,6 +260,6 @@ def test_use_after_shutdown_is_detected(library: Library, tmp_path: Path, call: 
         f"{before}; {call}; return 0; }}\n"
     )
     command = [str(library.build(source, tmp_path, "-fsanitize=address")), str(simple(tmp_path))]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 1
     assert done.stderr == f"{call.split('(')[0]}: invalid handle: it was closed or never opened\n"

@@ -41,7 +41,7 @@ def test_a_worker_that_is_held_for_ever_ends_and_the_other_runs_are_done(tmp_pat
     program = [sys.executable, "-c", "from sledsim.cli import main; main()"]
     command = [*program, "sweep", "run", "kinds.toml", "--cluster", "local", "--threads", "1"]
     done = subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=240, cwd=tmp_path, env=ENVIRONMENT
+        command, capture_output=True, text=True, check=False, timeout=600, cwd=tmp_path, env=ENVIRONMENT
     )
     assert done.returncode == 0, done.stderr
     assert "note: 1 run failed: sledsim sweep status kinds.sweep" in done.stderr

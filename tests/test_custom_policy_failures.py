@@ -118,7 +118,7 @@ def test_failed_runs_print_partial_results(folder: Path) -> None:
     (folder / "scenario.json").write_text(json.dumps(SCENARIO))
     command = [sys.executable, "-c", "from sledsim.cli import main; main()", "run", "scenario.json", "--json"]
     sets = ["--set", "scheduler.python=mine:Mine", "--set", "scheduler.after=40", "--log", "log.csv"]
-    done = subprocess.run([*command, *sets], capture_output=True, text=True, check=False, timeout=120, cwd=folder)
+    done = subprocess.run([*command, *sets], capture_output=True, text=True, check=False, timeout=600, cwd=folder)
     assert done.returncode == 2
     assert json.loads(done.stdout)["run"]["end"] == "failed"
     assert len((folder / "log.csv").read_text().splitlines()) == 41

@@ -68,7 +68,7 @@ def write(folder: Path, role: str, before: str = "", within: str = "sleep(1000)"
 
 def command(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Call the command line."""
-    return subprocess.run([*COMMAND, *words], capture_output=True, text=True, check=False, timeout=60, cwd=folder)
+    return subprocess.run([*COMMAND, *words], capture_output=True, text=True, check=False, timeout=600, cwd=folder)
 
 
 @pytest.mark.parametrize("body", ["while True: pass", "sleep(1000)"])

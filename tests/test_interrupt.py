@@ -90,7 +90,7 @@ def test_ctrl_c_while_the_scenario_is_read() -> None:
         # It has read all available input and waits for more.
         assert wait_until(lambda: not any(fcntl.ioctl(given, termios.FIONREAD, bytes(4))), process)
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=120) == 130
+        assert process.wait(timeout=600) == 130
         assert process.stderr is not None
         assert "Traceback" not in process.stderr.read()
 

@@ -229,7 +229,7 @@ def test_interrupted_search_continues_to_the_same_result(tmp_path: Path) -> None
         running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         wait_until(grown, running)
         running.send_signal(stop)
-        _, errors = running.communicate(timeout=60)
+        _, errors = running.communicate(timeout=600)
         assert running.returncode == (130 if stop == signal.SIGINT else -signal.SIGKILL), errors
     before = runs_done(tmp_path / "store")
     assert before > 0

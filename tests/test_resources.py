@@ -47,7 +47,7 @@ def limited(kind: str, most: int, *arguments: str | Path) -> Outcome:
     from conftest import Outcome
 
     command = [sys.executable, "-c", LIMITED, kind, str(most), *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert "Traceback" not in done.stderr, done.stderr[-2_000:]
     return Outcome(done.returncode, done.stdout, done.stderr)
 
@@ -109,7 +109,7 @@ def test_power_cut_run_with_too_much_data_ends_with_an_error(tmp_path: Path) -> 
 
 def test_out_of_memory_is_reported(scenario_file: Path) -> None:
     command = [sys.executable, "-c", NO_MEMORY, str(scenario_file)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("error: ")
     assert "memory" in done.stderr
@@ -282,7 +282,7 @@ def test_local_clusters_listen_on_loopback_only(tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     script = tmp_path / "listening.py"
     script.write_text(LISTENING)
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True, timeout=600)
     listening = {tuple(line.split()) for line in done.stdout.splitlines()}
     assert listening, "no listening socket"
     assert listening <= {("tcp", "0100007F"), ("tcp6", "00000000000000000000000001000000")}, listening

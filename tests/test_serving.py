@@ -65,7 +65,7 @@ class Server:
     def end(self, by: signal.Signals = signal.SIGTERM) -> dict[str, object]:
         if self.process.poll() is None:
             self.process.send_signal(by)
-        out, err = self.process.communicate(timeout=60)
+        out, err = self.process.communicate(timeout=600)
         assert self.process.returncode == 0, err
         found: dict[str, object] = json.loads(out)
         return found
@@ -203,7 +203,7 @@ def test_several_connections_see_the_same_data_beside_a_client_that_never_reads(
         assert memory_mib(server) < before + 30
         # The client that does not read is still connected when the server ends.
         server.process.send_signal(signal.SIGTERM)
-        server.process.wait(timeout=120)
+        server.process.wait(timeout=600)
         server.end()
 
 
@@ -323,7 +323,7 @@ def test_acknowledged_flushes_are_in_the_file(tmp_path: Path, by: signal.Signals
         assert client.ask(FLUSH) == 0
         assert client.write(50_000, b"durable at once", FUA) == 0
         server.process.send_signal(by)
-        server.process.wait(timeout=60)
+        server.process.wait(timeout=600)
     with served(tmp_path, "--image", "disk.img") as server:
         client = server.client()
         client.go()
@@ -407,7 +407,7 @@ def test_connections_beyond_the_limit_are_refused(tmp_path: Path) -> None:
         many = []
         for _ in range(999):
             stream = socket.socket(socket.AF_UNIX)
-            stream.settimeout(20)
+            stream.settimeout(600)
             stream.connect(str(server.socket))
             many.append(stream)
         # The next 64 connections receive the reason that they are refused; the rest are closed at once.

@@ -69,7 +69,7 @@ def test_acknowledged_writes_survive_a_kill(tmp_path: Path) -> None:
                 sleep_randomly(moments, 0.3)
                 if number % 2:
                     server.process.kill()
-                    assert client.wait(timeout=60) == 0
+                    assert client.wait(timeout=600) == 0
                 else:
                     client.kill()
             if number % 2 == 0:
@@ -135,7 +135,7 @@ def file_system(folder: Path) -> Iterator[tuple[Path, Callable[[], object]]]:
             subprocess.run(["umount", mounted], stderr=subprocess.DEVNULL)
             subprocess.run(["umount", device], stderr=subprocess.DEVNULL)
             with suppress(subprocess.TimeoutExpired):
-                fuse.wait(timeout=10)
+                fuse.wait(timeout=600)
             fuse.kill()
 
 

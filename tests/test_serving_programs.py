@@ -24,7 +24,7 @@ def run(program: str, *arguments: str, folder: Path) -> str:
     """Run a program; return its output. If it is missing, skip the test, or fail in CI."""
     if not which(program):
         missing(f"{program} is not installed")
-    done = subprocess.run([program, *arguments], cwd=folder, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([program, *arguments], cwd=folder, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

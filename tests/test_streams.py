@@ -29,7 +29,7 @@ NO_TEXT = os.fsdecode(b"\xff")
 def redirected(how: str, *words: str | Path, given: bytes = b"") -> tuple[int, str, str]:
     """Run a command by a shell with redirected streams, and return its status and output."""
     command = ["sh", "-c", f"{how.replace('@', chr(34) + '$@' + chr(34))}", "sh", *COMMAND, *map(str, words)]
-    done = subprocess.run(command, input=given, capture_output=True, check=False, timeout=120)
+    done = subprocess.run(command, input=given, capture_output=True, check=False, timeout=600)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
@@ -148,7 +148,7 @@ def test_limited_encodings_cause_no_error(scenario_file: Path, encoding: str) ->
     command = [*COMMAND, "run", str(scenario_file), *named]
     environment = {**os.environ, "PYTHONIOENCODING": encoding}
     for words in ([], ["--json"], ["--help"]):
-        done = subprocess.run([*command, *words], env=environment, capture_output=True, check=False, timeout=60)
+        done = subprocess.run([*command, *words], env=environment, capture_output=True, check=False, timeout=600)
         assert (done.returncode, done.stderr) == (0, b""), words
         if words == ["--json"]:
             text = done.stdout.decode("utf-8" if encoding == "ascii" else encoding)

@@ -374,7 +374,7 @@ def test_full_disks_are_reported(tmp_path: Path, sledsim_command: Callable[..., 
     tables["replications"] = size(30, 60)
     file.write_text(json.dumps(tables))
     command = [sys.executable, "-c", FULL, "4000", "sweep", "run", str(file), "--store", str(tmp_path / "s")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert "cannot be written" in done.stderr

@@ -53,7 +53,7 @@ def test_exceptions_of_items_are_outcomes() -> None:
 
 def test_the_pool_ticks_while_waiting() -> None:
     go_on = threading.Event()
-    outcomes = in_threads(lambda _: go_on.wait(10.0), [0], 1, tick_s=0.01)
+    outcomes = in_threads(lambda _: go_on.wait(600.0), [0], 1, tick_s=0.01)
     assert next(outcomes) is None
     go_on.set()
     assert [each[1].result() for each in outcomes if each] == [True]
@@ -64,7 +64,7 @@ def test_a_pool_calls_in_order_until_it_is_stopped() -> None:
 
     def wait() -> bool:
         begun.set()
-        return go_on.wait(10.0)
+        return go_on.wait(600.0)
 
     first = pool.submit(wait)
     second, third = pool.submit(lambda: 1 // 0), pool.submit(lambda: 3)
@@ -74,7 +74,7 @@ def test_a_pool_calls_in_order_until_it_is_stopped() -> None:
     begun.clear()
     go_on.clear()
     first, second = pool.submit(wait), pool.submit(lambda: 2)
-    begun.wait(10.0)
+    begun.wait(600.0)
     pool.stop()
     with pytest.raises(CancelledError):
         second.result()

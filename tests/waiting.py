@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 #: Time limit of a wait, s; a busy machine takes long to load Python.
-PATIENCE_S = 120.0
+PATIENCE_S = 600.0
 #: Polling interval, s: short, so that a process is killed soon after it starts.
 LOOK_S = 0.005
 
