@@ -123,6 +123,7 @@ pub(super) fn run_on(
         }
     };
     let (outcome, cuts) = ran.map_err(|fault| stopped(scenario, fault, livelock_in(&assembly)))?;
+    recorder.settle();
     let mut report = Report::new(scenario, &assembly, &outcome, &recorder, workload.skipped(), citations);
     report.replay = workload.replayed().map(Into::into);
     // Progress is not reported, because the search repeats the same requests.
