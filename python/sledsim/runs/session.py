@@ -162,6 +162,9 @@ class Session(_core.Session):
         SledsimError
             A value is wrong: the error names its index. Times decrease, or are before :attr:`now_ns`.
         """
+        served = self._serve_one(lbns, blocks, read, fua, flush, at_ns, until_ns)
+        if served is not None:
+            return served
         rows = self._rows(lbns, blocks, read, fua, flush, at_ns)
         first, _, _, arrivals = rows
         if until_ns is not None or first.size <= AT_ONCE or (arrivals[1:] < arrivals[:-1]).any():
