@@ -90,6 +90,27 @@ def test_batched_submission_equals_single_submission(system: dict[str, Any], mon
         assert same(result, found[0][2])
 
 
+def test_one_request_equals_an_array_of_one() -> None:
+    one, array = sledsim.Session("g2"), sledsim.Session("g2")
+    calls: list[dict[str, Any]] = [
+        {},
+        {"blocks": 64, "read": False},
+        {"read": False, "fua": True, "at_ns": 20_000_000},
+        {"flush": True},
+        {"at_ns": 40_000_000, "until_ns": 40_000_001},
+        {"blocks": 0},
+    ]
+    for call in calls:
+        found, expected = one.serve(70_000, **call), array.serve([70_000], **call)
+        assert list(found) == list(expected)
+        for name, column in expected.items():
+            assert found[name].dtype == column.dtype
+            assert (found[name] == column).all(), (call, name)
+    with pytest.raises(sledsim.SledsimError, match="fua"):
+        one.serve(5, fua=True)
+    assert (one.now_ns, one.under_way) == (array.now_ns, array.under_way)
+
+
 def test_snapshots_are_independent() -> None:
     session = sledsim.Session(MIRROR, log=True)
     session.serve([5, 500_000], 8, until_ns=1)

@@ -202,7 +202,7 @@ impl RunOutput {
             return Err(errors::invalid_argument("the runs have different numbers of requests".to_owned()));
         }
         let mean_ms = ns_to_ms(own.mean_ns() - other.mean_ns());
-        let interval = own.difference95_ns(other).ok();
+        let interval = own.difference95_ns(&other).ok();
         Ok((mean_ms, interval.map(|found| ns_to_ms(found.low)), interval.map(|found| ns_to_ms(found.high))))
     }
 

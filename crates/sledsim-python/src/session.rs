@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyFloat, PyList};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList};
 use sledsim::engine::{Completion as CoreCompletion, Progress, Status};
 use sledsim::fault::brief;
 use sledsim::request::{Flags, Op, Request};
@@ -116,6 +116,24 @@ fn flag(name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
 /// Returns true if Python raised the error because a value is not a number, or is out of range.
 fn is_conversion_error(error: &PyErr, python: Python<'_>) -> bool {
     error.is_instance_of::<PyOverflowError>(python) || error.is_instance_of::<PyTypeError>(python)
+}
+
+/// Returns an integer of Python from 0 to `most`; `None` for any other value.
+fn plain_integer(value: &Bound<'_, PyAny>, most: u64) -> Option<u64> {
+    value.cast_exact::<PyInt>().ok()?.extract().ok().filter(|&number| number <= most)
+}
+
+/// Returns a boolean of Python; `None` for any other value.
+fn plain_flag(value: &Bound<'_, PyAny>) -> Option<bool> {
+    value.cast_exact::<PyBool>().ok().map(|flag| flag.is_true())
+}
+
+/// Returns a time, or the absence of one; `None` for any other value.
+fn optional_integer(value: &Bound<'_, PyAny>) -> Option<Option<u64>> {
+    if value.is_none() {
+        return Some(None);
+    }
+    plain_integer(value, i64::MAX as u64).map(Some)
 }
 
 fn lbn_of(value: &Bound<'_, PyAny>) -> PyResult<u64> {
@@ -313,6 +331,46 @@ impl Session {
             Ok(goes_on)
         })?;
         to_list(python, completions)
+    }
+
+    /// As `_submit_all` and `advance_all` for one request, in a fraction of the time. Returns nothing, and does nothing, if an argument
+    /// is not a plain number or boolean of Python, or not valid.
+    #[pyo3(name = "_serve_one")]
+    #[allow(clippy::too_many_arguments, reason = "the arguments of `Session.serve`")]
+    fn serve_one<'py>(
+        &mut self,
+        python: Python<'py>,
+        lbn: &Bound<'py, PyAny>,
+        blocks: &Bound<'py, PyAny>,
+        read: &Bound<'py, PyAny>,
+        fua: &Bound<'py, PyAny>,
+        flush: &Bound<'py, PyAny>,
+        at_ns: &Bound<'py, PyAny>,
+        until_ns: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let session = self.inner();
+        let (Some(lbn), Some(blocks), Some(read), Some(fua), Some(flush), Some(at), Some(until)) = (
+            plain_integer(lbn, i64::MAX as u64),
+            plain_integer(blocks, u32::MAX.into()),
+            plain_flag(read),
+            plain_flag(fua),
+            plain_flag(flush),
+            optional_integer(at_ns),
+            optional_integer(until_ns),
+        ) else {
+            return Ok(None);
+        };
+        if read && fua && !flush {
+            return Ok(None);
+        }
+        let arrival = at.map_or(session.now(), Time::from_ns);
+        let request = if flush {
+            Request { arrival, ..Request::flush() }
+        } else {
+            request(RequestOp { read, fua }, lbn, blocks as u32, arrival)?
+        };
+        session.submit(request).map_err(run_error)?;
+        self.advance_all(python, until).map(Some)
     }
 
     /// Advances the time to `until_ns`, or to the next event, and returns the completions.

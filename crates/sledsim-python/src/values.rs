@@ -2,6 +2,7 @@
 
 use numpy::PyArray1;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -18,9 +19,13 @@ use crate::errors;
 /// # Errors
 /// NumPy can't be loaded, or a signal handler raised an exception.
 pub fn load_numpy(python: Python<'_>) -> PyResult<()> {
-    python.import("numpy")?;
-    python.check_signals()?;
-    PyArray1::<u8>::from_vec(python, Vec::new());
+    static LOADED: PyOnceLock<()> = PyOnceLock::new();
+    LOADED.get_or_try_init(python, || {
+        python.import("numpy")?;
+        python.check_signals()?;
+        PyArray1::<u8>::from_vec(python, Vec::new());
+        Ok::<(), PyErr>(())
+    })?;
     Ok(())
 }
 

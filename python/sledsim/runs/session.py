@@ -163,6 +163,9 @@ class Session(_core.Session):
         SledsimError
             If a value is invalid: the error names its index; or if times decrease or are before :attr:`now_ns`.
         """
+        served = self._serve_one(lbns, blocks, read, fua, flush, at_ns, until_ns)
+        if served is not None:
+            return served
         rows = self._rows(lbns, blocks, read, fua, flush, at_ns)
         first, _, _, arrivals = rows
         if until_ns is not None or first.size <= BATCH or (arrivals[1:] < arrivals[:-1]).any():

@@ -3,7 +3,6 @@
 mod component_contract;
 mod data_plane;
 mod endless;
-mod in_order_contract;
 mod metrics_coverage;
 mod metrics_exactness;
 mod operational_laws;
@@ -13,3 +12,4 @@ mod queueing_theory;
 mod random_streams;
 mod run_contract;
 mod session;
+mod without_events;

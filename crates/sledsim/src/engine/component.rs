@@ -117,18 +117,19 @@ pub trait Component: PowerLoss + Instrumentation + DynClone + Send {
         None
     }
 
-    /// The shortcut that serves open arrivals in order without events, if this component has one.
-    fn in_order(&mut self) -> Option<&mut dyn InOrderService> {
+    /// The shortcut that serves open arrivals without events, if this component has one.
+    fn lookahead(&mut self) -> Option<&mut dyn LookaheadService> {
         None
     }
 }
 
-/// Serves open arrivals in order, each given ahead of time, without events.
-pub trait InOrderService {
+/// Serves open arrivals without events: each is known ahead of time.
+pub trait LookaheadService {
     /// Takes the next arrival, or `None` after the last one, and gives `completed` the outcomes that are known by then, in the
     /// order in which events would have completed the requests. Arrivals come in order of time; nothing else is submitted
-    /// meanwhile.
-    fn serve_in_order(&mut self, next: Option<&Request>, completed: &mut dyn FnMut(&Completion));
+    /// meanwhile. A flush is passed only if no writes may be lost. Returns false after a part of the work, to let the run be
+    /// interrupted: call again with the same arrival.
+    fn serve_next(&mut self, next: Option<&Request>, completed: &mut dyn FnMut(&Completion)) -> bool;
 }
 
 /// Effects of power cuts on a component. The defaults suit a component that keeps no state between calls.

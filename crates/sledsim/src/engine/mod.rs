@@ -17,7 +17,7 @@ pub mod system;
 mod traffic;
 pub mod workload;
 
-pub use component::{Completion, Component, ComponentId, InOrderService, Instrumentation, PowerLoss, Status, Stop};
+pub use component::{Completion, Component, ComponentId, Instrumentation, LookaheadService, PowerLoss, Status, Stop};
 pub use context::{Context, Descendants};
 pub use data::{Memory, Payload};
 pub use details::{Count, Details, ServicePath};
@@ -27,6 +27,6 @@ pub use power_cuts::{find_losses, CutAfterRequest, Losses, PowerCut, PowerCutPla
 pub use queue::EventQueue;
 pub use run::{run, run_with_cuts, Checkpoint, EndReason, Observer, Outcome, Progress, RunLimits};
 pub use session::Session;
-pub use system::{InOrder, System};
+pub use system::{Lookahead, System};
 pub use traffic::{Overload, Traffic};
 pub use workload::{Next, Replayed, Workload};

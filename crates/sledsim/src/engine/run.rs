@@ -1,5 +1,7 @@
 //! The run loop: takes arrivals from a workload, fires the timers of a system, and ends at limits or on interruption.
 
+use std::collections::VecDeque;
+
 use crate::engine::component::{Completion, Status, Stop};
 use crate::engine::data::Payload;
 use crate::engine::guards::{ArrivalGuard, Horizon};
@@ -151,7 +153,7 @@ pub trait Observer {
 pub struct Checkpoint<'a> {
     /// Requests submitted so far.
     pub submitted: u64,
-    /// The system at the last arrival; `None` in in-order service, which computes completions ahead of the clock.
+    /// The system at the last arrival; `None` in a run without events, which computes completions ahead of the clock.
     pub system: Option<&'a System>,
 }
 
@@ -284,24 +286,24 @@ impl<O: Observer> Run<'_, O> {
         }
     }
 
-    /// Returns true if the in-order shortcut gives the results of the run: open arrivals without flushes, on a system that serves
-    /// them in order, measured from the start, with no time limit and no power cuts.
-    fn can_run_in_order(&mut self) -> bool {
+    /// Returns true if the run needs no events: open arrivals at a lone drive, measured from the start, with no time limit and no
+    /// power cuts.
+    fn can_run_without_events(&mut self) -> bool {
         self.power_cuts.is_none()
             && self.limits.until.is_none()
             && self.state.measured_from.is_some()
             && self.workload.is_open()
             && !self.observer.needs_system()
             && self.system.is_at_rest()
-            && self.system.in_order_root().is_some()
-            // Flushes overtake requests.
-            && !self.workload.may_flush()
+            && self.system.lookahead_root().is_some()
+            // A flush of a volatile cache overtakes requests that lookahead has served already.
+            && !(self.workload.may_flush() && self.system.may_lose_writes())
     }
 
     /// Continues until a limit is reached, the workload ends, or no event is left.
     pub(super) fn resume(&mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<EndReason, Fault> {
-        if self.can_run_in_order() {
-            return self.run_in_order(keep_going);
+        if self.can_run_without_events() {
+            return self.run_without_events(keep_going);
         }
         let until = self.limits.until.unwrap_or(Time::MAX);
         let last = self.limits.requests.unwrap_or(u64::MAX);
@@ -395,64 +397,108 @@ impl<O: Observer> Run<'_, O> {
         !power_cuts.is_over()
     }
 
-    /// The in-order shortcut: serves open arrivals without an event queue, with the same results.
-    fn run_in_order(&mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<EndReason, Fault> {
+    /// Serves open arrivals without an event queue, with the same results.
+    fn run_without_events(&mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<EndReason, Fault> {
         let last = self.limits.requests.unwrap_or(u64::MAX);
         let mut finished = self.system.now();
         let Self { system, workload, observer, state, .. } = self;
         let RunState { counts, check_counter, backlog, next_check, .. } = &mut **state;
+        let Some(mut root) = system.lookahead_root() else { return Ok(EndReason::WorkloadEnded) };
         let mut end = EndReason::Requests;
         let mut known_ends = KnownEnds::default();
-        if let Some(mut root) = system.in_order_root() {
-            while counts.submitted < last {
-                if check_counter.is_due() {
-                    let fraction_taken = workload.fraction_taken();
-                    if !keep_going(Progress { submitted: counts.submitted, now: finished, fraction_taken }) {
-                        end = EndReason::Interrupted;
-                        break;
-                    }
-                    if counts.submitted - counts.completed - counts.failed > PARTS_UNDER_WAY.most {
-                        return Err(too_many_outstanding(finished));
-                    }
-                }
-                match workload.peek()? {
-                    Next::At(_) => {}
-                    Next::Busy => {
-                        check_counter.make_due();
-                        continue;
-                    }
-                    Next::Waiting | Next::Ended => {
-                        end = EndReason::WorkloadEnded;
-                        break;
-                    }
-                }
-                let request = workload.take();
-                check_counter.count_blocks(&request);
-                counts.submitted += 1;
-                observer.submitted(&request);
-                counts.traffic.arrive(&request);
-                let refusal = root.serve(Some(&request), &mut |completion| {
-                    finished = finished.max(completion.service.end);
-                    if completion.status != Status::Refused {
-                        known_ends.end(completion.service.end);
-                    }
-                    handle_completion(completion, &mut **workload, *observer, counts, None);
-                });
-                counts.oversized += u64::from(refusal == Some(Refusal::TooLarge));
-                if let (None, Some(backlog)) = (refusal, &mut *backlog) {
-                    backlog.arrive(request.arrival, known_ends.arrive(request.arrival));
-                }
-                if counts.submitted >= *next_check {
-                    match observer.check(&Checkpoint { submitted: counts.submitted, system: None }) {
-                        Some(next) => *next_check = next,
-                        None => break,
-                    }
+        let may_flush = workload.may_flush();
+        // Completions that are known, but come after the latest arrival: a flush may complete before them.
+        let mut held: VecDeque<Completion> = VecDeque::new();
+        let mut latest = finished;
+        'arrivals: while counts.submitted < last {
+            if check_counter.is_due() {
+                let fraction_taken = workload.fraction_taken();
+                if !keep_going(Progress { submitted: counts.submitted, now: finished, fraction_taken }) {
+                    end = EndReason::Interrupted;
+                    break;
                 }
             }
-            root.serve(None, &mut |completion| {
+            match workload.peek()? {
+                Next::At(_) => {}
+                Next::Busy => {
+                    check_counter.make_due();
+                    continue;
+                }
+                Next::Waiting | Next::Ended => {
+                    end = EndReason::WorkloadEnded;
+                    break;
+                }
+            }
+            let request = workload.take();
+            latest = request.arrival;
+            let is_later = |completion: &Completion| completion.service.end > request.arrival;
+            while held.front().is_some_and(|completion| !is_later(completion)) {
+                let Some(completion) = held.pop_front() else { break };
+                handle_completion(&completion, &mut **workload, *observer, counts, None);
+            }
+            check_counter.count_blocks(&request);
+            counts.submitted += 1;
+            observer.submitted(&request);
+            counts.traffic.arrive(&request);
+            if let Some(refusal) = root.refusal(&request) {
+                counts.oversized += u64::from(refusal == Refusal::TooLarge);
+                finished = finished.max(request.arrival);
+                let refused = Completion::refused(&request, request.arrival);
+                handle_completion(&refused, &mut **workload, *observer, counts, None);
+                continue;
+            }
+            loop {
+                let is_done = root.serve(Some(&request), &mut |completion| {
+                    finished = finished.max(completion.service.end);
+                    if !completion.request.is_flush() {
+                        known_ends.end(completion.service.end);
+                    }
+                    if may_flush && is_later(completion) {
+                        held.push_back(*completion);
+                    } else {
+                        handle_completion(completion, &mut **workload, *observer, counts, None);
+                    }
+                });
+                if is_done {
+                    break;
+                }
+                let fraction_taken = workload.fraction_taken();
+                if !keep_going(Progress { submitted: counts.submitted, now: finished, fraction_taken }) {
+                    end = EndReason::Interrupted;
+                    break 'arrivals;
+                }
+            }
+            if let (false, Some(backlog)) = (request.is_flush(), &mut *backlog) {
+                backlog.arrive(request.arrival, known_ends.arrive(request.arrival));
+            }
+            if counts.submitted - counts.completed - counts.failed > PARTS_UNDER_WAY.most {
+                return Err(too_many_outstanding(request.arrival));
+            }
+            if counts.submitted >= *next_check {
+                match observer.check(&Checkpoint { submitted: counts.submitted, system: None }) {
+                    Some(next) => *next_check = next,
+                    None => break,
+                }
+            }
+        }
+        for completion in held {
+            handle_completion(&completion, &mut **workload, *observer, counts, None);
+        }
+        loop {
+            let is_done = root.serve(None, &mut |completion| {
                 finished = finished.max(completion.service.end);
                 handle_completion(completion, &mut **workload, *observer, counts, None);
             });
+            if is_done {
+                break;
+            }
+            let progress = Progress { submitted: counts.submitted, now: finished, fraction_taken: Some(1.0) };
+            if end == EndReason::Interrupted || !keep_going(progress) {
+                // Some requests are still pending.
+                end = EndReason::Interrupted;
+                finished = finished.max(latest);
+                break;
+            }
         }
         system.advance(finished);
         Ok(end)
@@ -572,8 +618,9 @@ impl<O: Observer> Run<'_, O> {
     }
 
     pub(super) fn outcome(mut self, end: EndReason) -> Result<Outcome, Fault> {
-        // After a component has stopped the run, others may be in an inconsistent state.
-        if self.system.stopped().is_none() {
+        // After a component has stopped the run, others may be in an inconsistent state. An interrupted run without events leaves
+        // requests pending without timers.
+        if self.system.stopped().is_none() && end != EndReason::Interrupted {
             self.check_invariants()?;
         }
         if self.state.measured_from.is_none() {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::convert::to_u32;
-use crate::engine::component::{Completion, Component, ComponentId, InOrderService, Stop};
+use crate::engine::component::{Completion, Component, ComponentId, LookaheadService, Stop};
 use crate::engine::context::{Context, Descendants, Message};
 use crate::engine::data::{DataPlane, Memory, Payload};
 use crate::engine::guards::{CallGuard, Livelock};
@@ -46,38 +46,45 @@ pub struct System {
     stop: Option<Box<(ComponentId, Stop)>>,
 }
 
-/// The root of a system that serves open arrivals in order without events, see [`InOrderService`].
-pub struct InOrder<'a> {
-    root: &'a mut dyn InOrderService,
+/// The root of a system that serves open arrivals without events, see [`LookaheadService`].
+pub struct Lookahead<'a> {
+    root: &'a mut dyn LookaheadService,
     id: ComponentId,
     capacity_blocks: u64,
     parts: &'a OutstandingParts,
     checker: Option<&'a mut InvariantChecker>,
+    /// True if the next call has the same arrival as the last one.
+    is_repeated: bool,
 }
 
-impl InOrder<'_> {
-    /// Serves the next arrival, or ends the sequence with `None`; completions known by then go to `completed`. A refused request
-    /// completes at once, and the reason is returned.
+impl Lookahead<'_> {
+    /// Returns why a request would be refused, see [`System::refusal`].
     #[inline]
-    pub fn serve(&mut self, next: Option<&Request>, completed: &mut dyn FnMut(&Completion)) -> Option<Refusal> {
-        let refused = next.and_then(|request| Some((request, self.parts.refusal(request, self.capacity_blocks)?)));
-        match refused {
-            Some((request, _)) => completed(&Completion::refused(request, request.arrival)),
-            None if self.checker.is_some() => self.serve_checked(next, completed),
-            None => self.root.serve_in_order(next, completed),
-        }
-        refused.map(|(_, refusal)| refusal)
+    pub fn refusal(&self, request: &Request) -> Option<Refusal> {
+        self.parts.refusal(request, self.capacity_blocks)
     }
 
-    fn serve_checked(&mut self, next: Option<&Request>, completed: &mut dyn FnMut(&Completion)) {
-        let Some(checker) = &mut self.checker else { return };
-        if let Some(request) = next {
+    /// Serves the next arrival, which is not refused, or ends the sequence with `None`; completions known by then go to `completed`.
+    /// Returns false after a part of the work: call again with the same arrival.
+    #[inline]
+    pub fn serve(&mut self, next: Option<&Request>, completed: &mut dyn FnMut(&Completion)) -> bool {
+        if self.checker.is_some() {
+            return self.serve_checked(next, completed);
+        }
+        self.root.serve_next(next, completed)
+    }
+
+    fn serve_checked(&mut self, next: Option<&Request>, completed: &mut dyn FnMut(&Completion)) -> bool {
+        let Some(checker) = &mut self.checker else { return true };
+        if let (Some(request), false) = (next, self.is_repeated) {
             checker.submitted(self.id, request, self.capacity_blocks);
         }
-        self.root.serve_in_order(next, &mut |completion| {
+        let is_done = self.root.serve_next(next, &mut |completion| {
             checker.completed(self.id, completion, completion.service.end);
             completed(completion);
         });
+        self.is_repeated = !is_done;
+        is_done
     }
 }
 
@@ -175,7 +182,7 @@ impl System {
         self.in_flight == 0 && self.queue.next_time().is_none()
     }
 
-    /// Number of requests sent to a component by events in the measurement window. The in-order shortcut is not counted.
+    /// Number of requests sent to a component by events in the measurement window. Runs without events are not counted.
     #[must_use]
     pub fn requests_to(&self, id: ComponentId) -> u64 {
         self.requests_to[id.0 as usize]
@@ -214,11 +221,18 @@ impl System {
         self.stop.as_deref()
     }
 
-    /// The root, if it can serve open arrivals in order without events.
-    pub fn in_order_root(&mut self) -> Option<InOrder<'_>> {
+    /// The root, if it can serve open arrivals without events.
+    pub fn lookahead_root(&mut self) -> Option<Lookahead<'_>> {
         let (id, capacity_blocks) = (self.root(), self.capacity_blocks);
-        let root = self.components.last_mut()?.in_order()?;
-        Some(InOrder { root, id, capacity_blocks, parts: &self.parts, checker: self.checker.as_deref_mut() })
+        let root = self.components.last_mut()?.lookahead()?;
+        Some(Lookahead {
+            root,
+            id,
+            capacity_blocks,
+            parts: &self.parts,
+            checker: self.checker.as_deref_mut(),
+            is_repeated: false,
+        })
     }
 }
 

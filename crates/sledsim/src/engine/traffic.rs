@@ -189,7 +189,7 @@ fn grows(increments: &[f64]) -> bool {
 /// Maximum number of stored ends.
 const MAX_ENDS: usize = 1 << 16;
 
-/// Number of requests in the system if ends are known ahead of the clock, as in in-order service.
+/// Number of requests in the system if ends are known ahead of the clock, as in a run without events.
 #[derive(Default)]
 pub(super) struct KnownEnds {
     arrived: u64,

@@ -67,6 +67,26 @@ impl BatchMeans {
         }
     }
 
+    /// Adds the next values of the sequence, ns.
+    pub(super) fn record_all(&mut self, mut values_ns: &[u64]) {
+        while !values_ns.is_empty() {
+            let room = self.batch_values - self.open_values;
+            let (batch, later) = values_ns.split_at(to_usize(room.min(values_ns.len() as u64)));
+            // Sums of few small values fit 64 bits.
+            let is_small = batch.len() <= 64 && batch.iter().fold(0, |bits, value| bits | value) < 1 << 58;
+            self.open_sum += if is_small {
+                u128::from(batch.iter().fold(0_u64, |sum, value| sum.wrapping_add(*value)))
+            } else {
+                batch.iter().copied().map(u128::from).sum()
+            };
+            self.open_values += batch.len() as u64;
+            if self.open_values == self.batch_values {
+                self.close_batch();
+            }
+            values_ns = later;
+        }
+    }
+
     fn close_batch(&mut self) {
         self.sums.push(self.open_sum);
         self.open_sum = 0;
@@ -281,6 +301,17 @@ mod tests {
         assert!(batches.sums.len() >= MAX_BATCHES / 2 - 1);
         assert_eq!(batches.count(), 1_000_000);
         assert_eq!(batches.mean_ns(), 499_999.5);
+    }
+
+    #[test]
+    fn recording_all_equals_recording_each() {
+        let values: Vec<u64> = (0..1000).map(|value| if value % 90 == 0 { u64::MAX } else { value }).collect();
+        for size in [1, 7, 64, 200, 1000] {
+            let (mut batches, mut each) = <(BatchMeans, BatchMeans)>::default();
+            values.chunks(size).for_each(|chunk| batches.record_all(chunk));
+            values.iter().for_each(|&value| each.record(value));
+            assert_eq!(batches, each);
+        }
     }
 
     #[test]

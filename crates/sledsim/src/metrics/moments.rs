@@ -2,6 +2,11 @@
 
 use crate::convert::{to_u64, wide_product};
 
+/// Values below this limit are small: the sum of the squares of [`SMALL_VALUES`] of them is below 2^64.
+const SMALL_NS: u64 = 1 << 28;
+/// Most values of a sum in 64 bits.
+const SMALL_VALUES: usize = 128;
+
 /// Running moments of a sequence of `u64` nanoseconds.
 ///
 /// The sums are exact integers, so a result does not depend on the order of the values or on merges. Only the last step, to
@@ -68,21 +73,43 @@ impl Moments {
         self.max = self.max.max(value_ns);
     }
 
-    /// Adds the values of `other`.
-    pub fn merge(&mut self, other: &Self) {
-        self.count += other.count;
-        self.sum += other.sum;
-        self.squares.add(other.squares.low);
-        self.squares.high += other.squares.high;
-        self.min = self.min.min(other.min);
-        self.max = self.max.max(other.max);
+    /// Adds values in nanoseconds. Sums of small values are made in 64 bits, which takes fewer instructions and is exact, too.
+    pub fn record_all(&mut self, values_ns: &[u64]) {
+        for values in values_ns.chunks(SMALL_VALUES) {
+            let bits = values.iter().fold(0, |bits, value| bits | value);
+            if bits >= SMALL_NS {
+                values.iter().for_each(|&value| self.record(value));
+                continue;
+            }
+            if bits == 0 {
+                self.add(values.len() as u64, 0, 0, 0, 0);
+                continue;
+            }
+            let (mut sum, mut squares) = (0_u64, 0_u64);
+            for value in values {
+                // The mask tells the compiler that the factors have 32 bits.
+                let value = value & (SMALL_NS - 1);
+                sum = sum.wrapping_add(value);
+                squares = squares.wrapping_add(value * value);
+            }
+            let (min, max) = values.iter().fold((u64::MAX, 0), |(min, max), &value| (value.min(min), value.max(max)));
+            self.add(values.len() as u64, sum.into(), squares.into(), min, max);
+        }
     }
 
-    /// Returns the moments of these values and additional zeros that make up `count` (at least [`Moments::count`]) values.
-    #[must_use]
-    pub fn with_zeros_up_to(&self, count: u64) -> Self {
-        let min = if count > self.count { 0 } else { self.min };
-        Self { count, min, ..self.clone() }
+    /// Adds the values of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        self.add(other.count, other.sum, other.squares.low, other.min, other.max);
+        self.squares.high += other.squares.high;
+    }
+
+    /// Adds `count` values with this sum, sum of squares, minimum and maximum.
+    fn add(&mut self, count: u64, sum: u128, squares: u128, min: u64, max: u64) {
+        self.count += count;
+        self.sum += sum;
+        self.squares.add(squares);
+        self.min = self.min.min(min);
+        self.max = self.max.max(max);
     }
 
     /// Number of values.
@@ -179,6 +206,19 @@ mod tests {
     }
 
     #[test]
+    fn recording_all_equals_recording_each() {
+        let small = [SMALL_NS - 1; 2 * SMALL_VALUES + 1];
+        let large = [0, 7, SMALL_NS, u64::MAX, 3];
+        for values in [&small[..], &large, &[], &[5]] {
+            let mut moments = of(&[2, 9]);
+            let mut each = moments.clone();
+            moments.record_all(values);
+            values.iter().for_each(|&value| each.record(value));
+            assert_eq!(moments, each);
+        }
+    }
+
+    #[test]
     fn moments_match_hand_calculation() {
         let moments = of(&[2, 4, 4, 4, 5, 5, 7, 9]);
         assert_eq!(moments.mean_ns(), 5.0);
@@ -201,13 +241,11 @@ mod tests {
     }
 
     #[test]
-    fn with_zeros_up_to_equals_recording_zeros() {
-        let (all, others) = (of(&[0, 3, 0, 5, 0, 0]), of(&[3, 5]).with_zeros_up_to(6));
-        assert_eq!(all, others);
+    fn population_variance_matches_hand_calculation() {
         let mean = 8.0 / 6.0;
         let by_hand = (4.0 * mean * mean + (3.0 - mean) * (3.0 - mean) + (5.0 - mean) * (5.0 - mean)) / 6.0;
-        assert!((others.population_variance_ns2() - by_hand).abs() < 1e-14);
-        assert_eq!(of(&[]).with_zeros_up_to(0).population_variance_ns2(), 0.0);
+        assert!((of(&[0, 3, 0, 5, 0, 0]).population_variance_ns2() - by_hand).abs() < 1e-14);
+        assert_eq!(of(&[]).population_variance_ns2(), 0.0);
     }
 
     #[test]

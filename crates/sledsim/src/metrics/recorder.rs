@@ -1,5 +1,7 @@
 //! Records the measured requests of a run.
 
+use std::borrow::Cow;
+
 use super::confidence::BatchMeans;
 use super::histogram::Histogram;
 use super::moments::Moments;
@@ -42,6 +44,12 @@ pub enum Selection {
 }
 
 impl Durations {
+    fn add(&mut self, latest: &Columns<3>) {
+        for (i, measure) in [&mut self.response, &mut self.wait, &mut self.service].into_iter().enumerate() {
+            measure.record_all(latest.column(i));
+        }
+    }
+
     fn of(&self, quantity: Quantity) -> &Measure {
         match quantity {
             Quantity::Response => &self.response,
@@ -86,17 +94,80 @@ pub struct Log {
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
     overhead_ns: u64,
-    reads: Durations,
-    writes: Durations,
+    totals: Totals,
+    latest: Latest,
     /// From arrival to completion.
     flushes: Measure,
-    /// Batch means of reads and writes in their common order: response, wait, service.
-    reads_and_writes: [BatchMeans; 3],
-    /// Phases that are not 0. Most phases of most requests are 0 and are not recorded.
-    phases: [Moments; PHASES.len()],
     block_bytes: u32,
     log: Option<Log>,
     recorded: Recorded,
+}
+
+/// Statistics of reads and writes.
+#[derive(Clone, Debug, Default)]
+struct Totals {
+    reads: Durations,
+    writes: Durations,
+    /// Batch means of reads and writes in their common order: response, wait, service.
+    reads_and_writes: [BatchMeans; 3],
+    phases: [Moments; PHASES.len()],
+}
+
+impl Totals {
+    fn add(&mut self, latest: &Latest) {
+        self.reads.add(&latest.reads);
+        self.writes.add(&latest.writes);
+        self.reads_and_writes.iter_mut().enumerate().for_each(|(i, means)| means.record_all(latest.all.column(i)));
+        self.phases.iter_mut().enumerate().for_each(|(i, moments)| moments.record_all(latest.phases.column(i)));
+    }
+}
+
+/// The latest reads and writes, which are not in [`Totals`] yet: statistics of many values at a time take fewer instructions.
+#[derive(Clone, Debug, Default)]
+struct Latest {
+    /// Response, wait and service.
+    all: Columns<3>,
+    reads: Columns<3>,
+    writes: Columns<3>,
+    phases: Columns<{ PHASES.len() }>,
+}
+
+/// Most requests in [`Latest`].
+const LATEST: usize = 32;
+
+/// Values of `N` quantities in their order, ns.
+#[derive(Clone, Debug)]
+struct Columns<const N: usize> {
+    count: usize,
+    values_ns: [[u64; LATEST]; N],
+}
+
+impl<const N: usize> Default for Columns<N> {
+    fn default() -> Self {
+        Self { count: 0, values_ns: [[0; LATEST]; N] }
+    }
+}
+
+impl<const N: usize> Columns<N> {
+    /// Adds a value of each quantity. There must be fewer than [`LATEST`].
+    #[inline]
+    fn push(&mut self, values_ns: [u64; N]) {
+        debug_assert!(self.count < LATEST, "full columns are added to the totals");
+        // The remainder tells the compiler that the index is valid.
+        let place = self.count % LATEST;
+        for (column, value) in self.values_ns.iter_mut().zip(values_ns) {
+            column[place] = value;
+        }
+        self.count += 1;
+    }
+
+    fn column(&self, quantity: usize) -> &[u64] {
+        &self.values_ns[quantity][..self.count]
+    }
+
+    fn clear(&mut self) {
+        self.count = 0;
+    }
 }
 
 impl Recorder {
@@ -107,16 +178,40 @@ impl Recorder {
         Self { overhead_ns, block_bytes, log: log.then(Log::default), ..Self::default() }
     }
 
+    /// Adds the latest requests to the totals. Reading is correct without it, and faster with it.
+    pub fn settle(&mut self) {
+        self.totals.add(&self.latest);
+        let Latest { all, reads, writes, phases } = &mut self.latest;
+        [all, reads, writes].into_iter().for_each(Columns::clear);
+        phases.clear();
+    }
+
+    /// Returns the totals with the latest requests.
+    fn totals(&self) -> Cow<'_, Totals> {
+        if self.latest.all.count == 0 {
+            return Cow::Borrowed(&self.totals);
+        }
+        let mut totals = self.totals.clone();
+        totals.add(&self.latest);
+        Cow::Owned(totals)
+    }
+
     /// Durations of reads.
     #[must_use]
-    pub fn reads(&self) -> &Durations {
-        &self.reads
+    pub fn reads(&self) -> Cow<'_, Durations> {
+        match self.totals() {
+            Cow::Borrowed(totals) => Cow::Borrowed(&totals.reads),
+            Cow::Owned(totals) => Cow::Owned(totals.reads),
+        }
     }
 
     /// Durations of writes.
     #[must_use]
-    pub fn writes(&self) -> &Durations {
-        &self.writes
+    pub fn writes(&self) -> Cow<'_, Durations> {
+        match self.totals() {
+            Cow::Borrowed(totals) => Cow::Borrowed(&totals.writes),
+            Cow::Owned(totals) => Cow::Owned(totals.writes),
+        }
     }
 
     /// Responses of flushes.
@@ -127,8 +222,10 @@ impl Recorder {
 
     /// Response times of reads and writes in order of completion.
     #[must_use]
-    pub fn responses(&self) -> &BatchMeans {
-        &self.reads_and_writes[0]
+    pub fn responses(&self) -> BatchMeans {
+        let mut responses = self.totals.reads_and_writes[Quantity::Response as usize].clone();
+        responses.record_all(self.latest.all.column(Quantity::Response as usize));
+        responses
     }
 
     /// Response times that the trace states for the same requests.
@@ -140,7 +237,7 @@ impl Recorder {
     /// Number of reads and writes recorded.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.reads.response.moments().count() + self.writes.response.moments().count()
+        self.totals.phases[0].count() + self.latest.all.count as u64
     }
 
     /// Time in command processing, ns.
@@ -152,14 +249,10 @@ impl Recorder {
     /// Each phase, in the order of [`PHASES`].
     #[must_use]
     pub fn phases(&self) -> [PhaseSummary; PHASES.len()] {
-        let count = self.count();
-        self.phases.each_ref().map(|nonzero| {
-            let moments = nonzero.with_zeros_up_to(count);
-            PhaseSummary {
-                mean_ns: moments.mean_ns(),
-                std_ns: moments.population_variance_ns2().sqrt(),
-                max_ns: moments.max_ns().unwrap_or(0) as f64,
-            }
+        self.totals().phases.each_ref().map(|moments| PhaseSummary {
+            mean_ns: moments.mean_ns(),
+            std_ns: moments.population_variance_ns2().sqrt(),
+            max_ns: moments.max_ns().unwrap_or(0) as f64,
         })
     }
 
@@ -172,20 +265,22 @@ impl Recorder {
     /// Returns the summary of a quantity over reads and writes, or `None` if nothing was recorded.
     #[must_use]
     pub fn summary(&self, quantity: Quantity) -> Option<Summary> {
-        let mut moments = self.reads.of(quantity).moments().clone();
-        moments.merge(self.writes.of(quantity).moments());
-        Summary::of(&moments, &self.histogram(quantity, Selection::All), &self.reads_and_writes[quantity as usize])
+        let totals = self.totals();
+        let mut moments = totals.reads.of(quantity).moments().clone();
+        moments.merge(totals.writes.of(quantity).moments());
+        Summary::of(&moments, &self.histogram(quantity, Selection::All), &totals.reads_and_writes[quantity as usize])
     }
 
     /// Returns the distribution of a quantity.
     #[must_use]
     pub fn histogram(&self, quantity: Quantity, selection: Selection) -> Histogram {
+        let totals = self.totals();
         match selection {
-            Selection::Reads => self.reads.of(quantity).histogram().clone(),
-            Selection::Writes => self.writes.of(quantity).histogram().clone(),
+            Selection::Reads => totals.reads.of(quantity).histogram().clone(),
+            Selection::Writes => totals.writes.of(quantity).histogram().clone(),
             Selection::All => {
-                let mut all = self.reads.of(quantity).histogram().clone();
-                all.merge(self.writes.of(quantity).histogram());
+                let mut all = totals.reads.of(quantity).histogram().clone();
+                all.merge(totals.writes.of(quantity).histogram());
                 all
             }
         }
@@ -215,17 +310,12 @@ impl Observer for Recorder {
             return;
         }
         let values = [service.end - request.arrival, self.wait_ns(request, service), service.end - service.start];
-        let durations = if request.op == Op::Read { &mut self.reads } else { &mut self.writes };
-        durations.response.record(values[0]);
-        durations.wait.record(values[1]);
-        durations.service.record(values[2]);
-        for (means, value) in self.reads_and_writes.iter_mut().zip(values) {
-            means.record(value);
-        }
-        for (moments, &value) in self.phases.iter_mut().zip(&service.phases.values_ns()) {
-            if value != 0 {
-                moments.record(value);
-            }
+        let Latest { all, reads, writes, phases } = &mut self.latest;
+        all.push(values);
+        if request.op == Op::Read { reads } else { writes }.push(values);
+        phases.push(service.phases.values_ns());
+        if all.count == LATEST {
+            self.settle();
         }
     }
 

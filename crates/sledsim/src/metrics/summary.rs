@@ -59,6 +59,13 @@ impl Measure {
         self.batches.record(value_ns);
     }
 
+    /// Adds the next values, ns.
+    pub(super) fn record_all(&mut self, values_ns: &[u64]) {
+        self.moments.record_all(values_ns);
+        values_ns.iter().for_each(|&value| self.histogram.record(value));
+        self.batches.record_all(values_ns);
+    }
+
     /// Count, mean, variance, extremes.
     #[must_use]
     pub const fn moments(&self) -> &Moments {

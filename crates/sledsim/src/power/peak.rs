@@ -72,21 +72,32 @@ impl PeakOfSum {
     /// Adds up the windows that are past for all mechanisms.
     pub fn add_up(&mut self) {
         let lengths = self.waiting.iter().map(|runs| runs.iter().map(|run| run.windows).sum::<u64>());
-        let mut left = lengths.min().unwrap_or(0);
-        let mut next = vec![0; self.waiting.len()];
-        while left > 0 {
-            let heads = || self.waiting.iter().zip(&next).map(|(runs, &next)| runs[next]);
-            let windows = heads().map(|run| run.windows).min().unwrap_or(left).min(left);
-            let energy_w_ns = heads().map(|run| run.energy_w_ns).sum();
-            self.peak.close(energy_w_ns, windows);
-            left -= windows;
-            for (runs, next) in self.waiting.iter_mut().zip(&mut next) {
-                runs[*next].windows -= windows;
-                *next += usize::from(runs[*next].windows == 0);
+        let past = lengths.min().unwrap_or(0);
+        if past == 0 {
+            return;
+        }
+        // The present run of each mechanism: its index, its energy, and its end as a number of windows from the first.
+        let mut present = vec![0; self.waiting.len()];
+        let mut energies_w_ns: Vec<f64> = self.waiting.iter().map(|runs| runs[0].energy_w_ns).collect();
+        let mut ends: Vec<u64> = self.waiting.iter().map(|runs| runs[0].windows).collect();
+        let mut at = 0;
+        while at < past {
+            let until = ends.iter().copied().min().unwrap_or(past).min(past);
+            self.peak.close(energies_w_ns.iter().sum(), until - at);
+            at = until;
+            if at == past {
+                break;
+            }
+            for (mechanism, end) in ends.iter_mut().enumerate().filter(|(_, end)| **end == at) {
+                present[mechanism] += 1;
+                let run = self.waiting[mechanism][present[mechanism]];
+                energies_w_ns[mechanism] = run.energy_w_ns;
+                *end += run.windows;
             }
         }
-        for (runs, next) in self.waiting.iter_mut().zip(next) {
-            runs.drain(..next);
+        for ((runs, present), end) in self.waiting.iter_mut().zip(present).zip(ends) {
+            runs[present].windows = end - past;
+            runs.drain(..present + usize::from(end == past));
         }
     }
 

@@ -150,6 +150,7 @@ pub(super) fn run_on(
         }
     };
     let (outcome, cuts) = ran.map_err(|fault| stopped(scenario, fault, livelock_in(&assembly)))?;
+    recorder.settle();
     let mut report = Report::new(scenario, &assembly, &outcome, &recorder, workload.skipped(), citations);
     report.replay = workload.replayed().map(Into::into);
     report.warmup = pilot.filter(|_| is_detected).map(|pilot| WarmupReport::of(&pilot));

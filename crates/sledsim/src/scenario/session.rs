@@ -200,7 +200,9 @@ impl Session {
     /// # Errors
     /// An invariant of the simulator is broken, if checks are enabled.
     pub fn result(&self, citations: Vec<String>) -> Result<RunOutput, RunError> {
-        let (outcome, system, recorder) = self.engine.clone().end(self.end()).map_err(|fault| self.stopped(fault))?;
+        let (outcome, system, mut recorder) =
+            self.engine.clone().end(self.end()).map_err(|fault| self.stopped(fault))?;
+        recorder.settle();
         let Self { ref components, overhead_ns, capacity_blocks, block_bytes, .. } = *self;
         let assembly = Assembly { system, components: components.to_vec(), overhead_ns, capacity_blocks, block_bytes };
         let report = Report::new(&self.scenario, &assembly, &outcome, &recorder, 0, citations);

@@ -106,6 +106,18 @@ pub(super) struct PreviousRequest {
     pub end: u64,
 }
 
+/// The start of a search for the next request.
+#[derive(Clone, Copy, Debug)]
+struct SearchStart {
+    now: Time,
+    /// Lower bound on the time until an arm may leave.
+    least_ns: u64,
+    /// Cylinder of the arm that moved last.
+    here: u32,
+    /// Cylinder of the other arm, if there is one.
+    other: Option<u32>,
+}
+
 /// A disk drive.
 #[derive(Clone)]
 pub struct DiskDevice {
@@ -142,6 +154,8 @@ pub struct DiskDevice {
     released_arms: Cell<Option<(Time, ReleasedArms)>>,
     /// [`DiskDevice::ready_at`] at the instant of the last call.
     pub(super) ready: Cell<Option<(Time, Time)>>,
+    /// [`DiskDevice::search_start`] at the instant of the last call.
+    search_start: Cell<Option<SearchStart>>,
     /// Set if the power is known.
     pub(super) powered_state: Option<Box<PoweredState>>,
 }
@@ -197,6 +211,7 @@ impl DiskDevice {
             slot_bits: SlotBits::new(sectors, p.surfaces)?,
             released_arms: Cell::new(None),
             ready: Cell::new(None),
+            search_start: Cell::new(None),
             powered_state: p
                 .power
                 .as_ref()
@@ -334,16 +349,9 @@ impl Mechanism for DiskDevice {
 
     #[inline]
     fn cylinder_bound_ns(&self, now: Time, cylinder: u32) -> u64 {
-        let ready = self.ready_at(now);
-        let released = self.released_arms(ready);
-        let command_ns = self.command_ns(Op::Read).min(self.command_ns(Op::Write));
-        let least_ns = (ready + command_ns).max(released.at) - now;
-        let here = released.arms[released.arm as usize].cylinder;
+        let SearchStart { least_ns, here, other, .. } = self.search_start(now);
         let seek_ns = self.mechanics.seek_bound_ns(here.abs_diff(cylinder));
-        if self.mechanics.actuators() == 1 {
-            return least_ns + seek_ns;
-        }
-        let other = released.arms[1 - released.arm as usize].cylinder;
+        let Some(other) = other else { return least_ns + seek_ns };
         // The bound may not fall as the distance grows. It is 0 from the start up to the cylinder of the other arm.
         let beyond = if cylinder >= here { other >= cylinder } else { other <= cylinder };
         let other_ns = if beyond { 0 } else { self.mechanics.seek_bound_ns(other.abs_diff(cylinder)) };
@@ -376,6 +384,7 @@ impl Mechanism for DiskDevice {
         debug_assert!(request.fits(self.mechanics.layout().capacity_blocks()), "{request:?}");
         self.released_arms.set(None);
         self.ready.set(None);
+        self.search_start.set(None);
         self.work_log.settle(now);
         match self.powered_state.take() {
             None => self.serve_ready(now, request),
@@ -487,6 +496,28 @@ impl DiskDevice {
             Op::Write | Op::Flush => self.arm_delay_ns(u64::MAX).min(self.arm_delay_ns(end)),
         };
         self.overheads.request_ns + op_ns
+    }
+
+    /// Returns the start of a search for a request to dispatch at `now`. Schedulers use it for many cylinders at the same instant.
+    #[inline]
+    fn search_start(&self, now: Time) -> SearchStart {
+        match self.search_start.get() {
+            Some(start) if start.now == now => start,
+            _ => {
+                let ready = self.ready_at(now);
+                let released = self.released_arms(ready);
+                let command_ns = self.command_ns(Op::Read).min(self.command_ns(Op::Write));
+                let cylinder = |arm: u32| released.arms[arm as usize].cylinder;
+                let start = SearchStart {
+                    now,
+                    least_ns: (ready + command_ns).max(released.at) - now,
+                    here: cylinder(released.arm),
+                    other: (self.mechanics.actuators() > 1).then(|| cylinder(1 - released.arm)),
+                };
+                self.search_start.set(Some(start));
+                start
+            }
+        }
     }
 
     /// Returns the arms as a request dispatched at `now` gets them. Schedulers call it for many locations at the same instant.

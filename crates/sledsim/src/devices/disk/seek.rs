@@ -176,10 +176,31 @@ impl Formula {
     /// Returns the time of a distance of at least 1, ns.
     fn time_ns(&self, distance: u64) -> u64 {
         let d = distance as f64;
+        match self {
+            Self::Points(points) => self.time_after_ns(distance, points.partition_point(|point| point[0] < d)),
+            Self::Hpl { .. } | Self::Root(_) => self.time_after_ns(distance, 0),
+        }
+    }
+
+    /// Returns the times of the distances from 1 to `farthest`, ns, in a time that does not depend on the number of points.
+    fn times_ns(&self, farthest: u64) -> impl Iterator<Item = u64> + '_ {
+        let points: &[[f64; 2]] = if let Self::Points(points) = self { points } else { &[] };
+        let mut below = 0;
+        (1..farthest + 1).map(move |distance| {
+            while points.get(below).is_some_and(|point| point[0] < distance as f64) {
+                below += 1;
+            }
+            self.time_after_ns(distance, below)
+        })
+    }
+
+    /// Returns the time of a distance of at least 1, ns. `below` is the number of points below the distance, if there are points.
+    fn time_after_ns(&self, distance: u64, below: usize) -> u64 {
+        let d = distance as f64;
         let ns = match self {
             Self::Points(points) => {
                 // The pair around the distance, or the first or last pair.
-                let behind = points.partition_point(|point| point[0] < d).clamp(1, points.len().max(2) - 1);
+                let behind = below.clamp(1, points.len().max(2) - 1);
                 match points.get(behind) {
                     None => points[0][1],
                     Some(to) => {
@@ -282,7 +303,10 @@ impl Seek {
     pub fn new(parameters: &DiskParameters) -> Result<Self, Fault> {
         check(&parameters.seek)?;
         let farthest = u64::from(parameters.cylinders.max(2) - 1);
-        let formula = Formula::new(&parameters.seek, farthest, parameters.cylinders)?;
+        Ok(Self::with_formula(Formula::new(&parameters.seek, farthest, parameters.cylinders)?, farthest))
+    }
+
+    fn with_formula(formula: Formula, farthest: u64) -> Self {
         let mut distances: Vec<u64> =
             formula.extrema().into_iter().map(|distance| trunc_to_u64(distance.clamp(1.0, farthest as f64))).collect();
         distances.push(farthest);
@@ -297,16 +321,23 @@ impl Seek {
         extrema.reverse();
         let mut seek = Self { formula, farthest, times: Arc::default(), bounds: Arc::default(), extrema };
         seek.fill_tables();
-        Ok(seek)
+        seek
     }
 
     /// Fills the tables up to their maximum size and time.
     fn fill_tables(&mut self) {
-        let known = (1..self.farthest.min(TABLE_DISTANCES) + 1).map(|distance| self.formula.time_ns(distance));
-        let times: Arc<[u32]> = std::iter::once(0).chain(known.take_while(|ns| *ns <= TABLE_NS).map(to_u32)).collect();
-        let bounds =
-            (0..times.len() as u64).map(|distance| to_u32(self.compute_bound_ns(distance).min(TABLE_NS))).collect();
-        (self.times, self.bounds) = (times, bounds);
+        let known = self.formula.times_ns(self.farthest.min(TABLE_DISTANCES));
+        let times: Vec<u32> = std::iter::once(0).chain(known.take_while(|ns| *ns <= TABLE_NS).map(to_u32)).collect();
+        let mut later = 0;
+        let bound_ns = |(distance, time_ns): (u64, u32)| {
+            while self.extrema.get(later).is_some_and(|extremum| extremum.distance < distance) {
+                later += 1;
+            }
+            let longer_ns = self.extrema.get(later).map_or(TABLE_NS, |extremum| extremum.least_ns);
+            to_u32(longer_ns.min(time_ns.into()))
+        };
+        let bounds = (0..).zip(times.iter().copied()).map(bound_ns).collect();
+        (self.times, self.bounds) = (times.into(), bounds);
     }
 
     /// Returns the time of a seek over `distance` cylinders, ns; 0 for none.
@@ -337,5 +368,30 @@ impl Seek {
         let later = self.extrema.partition_point(|extremum| extremum.distance < distance);
         let time_ns = self.formula.time_ns(distance);
         self.extrema.get(later).map_or(time_ns, |extremum| extremum.least_ns.min(time_ns))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_equal_the_formula() {
+        let points = vec![[1.0, 1.5], [2.5, 1.2], [40.0, 3.0], [41.0, 2.5], [90.0, 8.0]];
+        let points = points.into_iter().map(|[distance, ms]| [distance, ms * NS_PER_MS]).collect();
+        let first = vec![2e6, 1e6];
+        for formula in [
+            Formula::Points(points),
+            Formula::Points(vec![[5.0, 1e6]]),
+            Formula::Hpl { first, short_below: 20.0, short: [1e6, 3e5], long: [2e6, 1e4] },
+            Formula::Root([1e6, 2e5, 1e4]),
+        ] {
+            let seek = Seek::with_formula(formula, 100);
+            assert_eq!(seek.times.len(), 101);
+            for distance in 1..=100 {
+                assert_eq!(u64::from(seek.times[distance]), seek.formula.time_ns(distance as u64), "{distance}");
+                assert_eq!(u64::from(seek.bounds[distance]), seek.compute_bound_ns(distance as u64), "{distance}");
+            }
+        }
     }
 }

@@ -64,7 +64,7 @@ impl RedundantArray {
             Task::Replay { .. } if operation.writes.is_empty() => {
                 operation.method = Method::Reconstruct;
                 let mut data = 0..self.layout.data();
-                let is_whole = data.clone().all(|column| available.readable[column]);
+                let is_whole = data.clone().all(|column| available.is_readable(column));
                 is_whole.then(|| data.by_ref().map(|column| ColumnRange { column, range }).collect())
             }
             Task::Replay { .. } => Some(Vec::new()),
@@ -255,7 +255,8 @@ impl RedundantArray {
         // Rebuilds, replays and repairs of recovered blocks have no waiting request.
         let Some(host) = operation.host else { return };
         let is_readable = |&column: &usize| self.members.is_readable(row, column, range);
-        let is_kept = (0..self.layout.columns()).filter(is_readable).count() >= self.layout.data();
+        let is_kept = self.members.are_untouched()
+            || (0..self.layout.columns()).filter(is_readable).count() >= self.layout.data();
         let is_recovery = matches!(operation.task, Task::Recover { .. });
         let status = if is_kept || is_recovery { status } else { Status::Failed };
         self.complete_part(host, status, operation.last, context);
@@ -334,6 +335,9 @@ impl RedundantArray {
 
 /// The columns that an operation can read and write.
 fn availability(layout: &Layout, members: &Members, operation: &Operation) -> Availability {
+    if members.are_untouched() && operation.unreadable.is_empty() {
+        return Availability::ALL;
+    }
     let (row, range) = (operation.row, operation.range);
     let columns = 0..layout.columns();
     let is_readable = |column| members.is_readable(row, column, range) && !operation.unreadable.contains(&column);
@@ -354,7 +358,7 @@ fn other_columns(
 ) -> Option<Vec<ColumnRange>> {
     let count = layout.columns();
     let in_turn = (0..count).map(|i| (turn + i) % count);
-    let others = in_turn.filter(|&other| other != column && available.readable[other]);
+    let others = in_turn.filter(|&other| other != column && available.is_readable(other));
     let reads: Vec<ColumnRange> = others.take(layout.data()).map(|column| ColumnRange { column, range }).collect();
     (reads.len() == layout.data()).then_some(reads)
 }

@@ -41,6 +41,8 @@ pub(super) struct Members {
     is_distributed: bool,
     /// Blocks of each member that could not be rebuilt.
     unreadable: Vec<BlockSet>,
+    /// True as long as no member has failed and every block could be rebuilt: then all blocks can be read and written.
+    is_untouched: bool,
 }
 
 impl Members {
@@ -55,6 +57,7 @@ impl Members {
             spares: (first..first + spares).rev().collect(),
             is_distributed,
             unreadable: vec![BlockSet::default(); layout.width()],
+            is_untouched: true,
         }
     }
 
@@ -85,6 +88,12 @@ impl Members {
         self.holder(row, column).child
     }
 
+    /// Returns true if no member has ever failed: then all columns of all rows can be read and written.
+    #[inline]
+    pub(super) fn are_untouched(&self) -> bool {
+        self.is_untouched
+    }
+
     /// Returns true if a child holds this range of a column of a row: it has not failed, or the range has been rebuilt.
     pub(super) fn has_range(&self, row: u64, column: usize, range: BlockRange) -> bool {
         range.to <= self.holder(row, column).readable_to
@@ -92,6 +101,9 @@ impl Members {
 
     /// Returns true if this range of a column of a row can be read.
     pub(super) fn is_readable(&self, row: u64, column: usize, range: BlockRange) -> bool {
+        if self.is_untouched {
+            return true;
+        }
         let unreadable = &self.unreadable[self.layout.member(row, column)];
         self.has_range(row, column, range) && !unreadable.touches(range.from, range.to)
     }
@@ -159,6 +171,7 @@ impl Members {
             if member.child != child || member.spare_column.is_some() || member.is_lost {
                 continue;
             }
+            self.is_untouched = false;
             (member.readable_to, member.writable_to) = (0, 0);
             let spare = self.spares.pop();
             member.is_lost = spare.is_none();
@@ -190,6 +203,7 @@ impl Members {
 
     /// Records that a range of a member could not be rebuilt.
     pub(super) fn mark_unreadable(&mut self, member: usize, range: BlockRange) {
+        self.is_untouched = false;
         self.unreadable[member].insert(range.from, range.to);
     }
 

@@ -40,47 +40,66 @@ pub struct Plan {
     pub writes: Vec<ColumnRange>,
 }
 
-impl Plan {
-    /// Number of reads, and number of blocks read.
-    fn cost(&self) -> (usize, u64) {
-        (self.reads.len(), self.reads.iter().map(|read| read.range.blocks()).sum())
-    }
-}
-
 /// The columns of a row that can be read and written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Availability {
-    /// For each data and parity column: true if it can be read.
+    /// For each data and parity column: true if it can be read. Empty if all can.
     pub readable: Vec<bool>,
-    /// For each data and parity column: true if it can be written.
+    /// For each data and parity column: true if it can be written. Empty if all can.
     pub writable: Vec<bool>,
+}
+
+impl Availability {
+    /// All columns can be read and written.
+    pub const ALL: Self = Self { readable: Vec::new(), writable: Vec::new() };
+
+    /// Returns true if a column can be read.
+    #[must_use]
+    pub fn is_readable(&self, column: usize) -> bool {
+        self.readable.get(column).is_none_or(|&is_readable| is_readable)
+    }
+
+    /// Returns true if a column can be written.
+    #[must_use]
+    pub fn is_writable(&self, column: usize) -> bool {
+        self.writable.get(column).is_none_or(|&is_writable| is_writable)
+    }
 }
 
 /// Plans a write. `None` if too many columns of the row are lost.
 #[must_use]
 pub fn plan(layout: &Layout, span: Span, available: &Availability, wanted: WriteMethod) -> Option<Plan> {
     let writes = writes(layout, span, available);
-    let parities = layout.data()..layout.columns();
-    if !available.writable[parities].contains(&true) {
-        let is_whole = layout.pieces(span).all(|piece| available.writable[piece.column]);
+    if !(layout.data()..layout.columns()).any(|parity| available.is_writable(parity)) {
+        let is_whole = layout.pieces(span).all(|piece| available.is_writable(piece.column));
         return is_whole.then(|| Plan { method: Method::DataOnly, reads: Vec::new(), writes });
     }
-    let with =
-        |method, reads: Option<Vec<ColumnRange>>| reads.map(|reads| Plan { method, reads, writes: writes.clone() });
-    let modify = with(Method::ReadModifyWrite, old_columns(layout, span, available));
-    let reconstruct = with(Method::Reconstruct, unwritten_data(layout, span, available));
-    let decode = || with(Method::Decode, readable_columns(layout, span, available));
-    let mut plan = match (wanted, modify, reconstruct) {
-        (WriteMethod::Rmw, Some(plan), _) | (WriteMethod::Reconstruct, _, Some(plan)) => plan,
-        (_, Some(modify), Some(reconstruct)) if reconstruct.cost() < modify.cost() => reconstruct,
-        (_, Some(plan), _) | (_, None, Some(plan)) => plan,
-        (_, None, None) => decode()?,
+    let modify = old_columns(layout, span, available);
+    // Reconstruction reads each column of the row that is not written.
+    let most_reads = match (wanted, &modify) {
+        (WriteMethod::Rmw, Some(_)) => None,
+        (WriteMethod::Cost, Some(modify)) => Some(modify.len()),
+        (WriteMethod::Reconstruct, _) | (_, None) => Some(usize::MAX),
     };
-    // A write of the whole row needs no reads.
-    if plan.method == Method::Reconstruct && plan.reads.is_empty() {
-        plan.method = Method::Full;
-    }
-    Some(plan)
+    let unwritten = layout.data() - layout.pieces(span).count();
+    let can_win = most_reads.is_some_and(|most_reads| unwritten <= most_reads);
+    let reconstruct = if can_win { unwritten_data(layout, span, available) } else { None };
+    let (method, reads) = match (modify, reconstruct) {
+        // A write of the whole row needs no reads.
+        (_, Some(reads)) if reads.is_empty() => (Method::Full, reads),
+        (Some(modify), Some(reads)) if wanted == WriteMethod::Cost && cost(&reads) >= cost(&modify) => {
+            (Method::ReadModifyWrite, modify)
+        }
+        (_, Some(reads)) => (Method::Reconstruct, reads),
+        (Some(reads), None) => (Method::ReadModifyWrite, reads),
+        (None, None) => (Method::Decode, readable_columns(layout, span, available)?),
+    };
+    Some(Plan { method, reads, writes })
+}
+
+/// Number of reads, and number of blocks read.
+fn cost(reads: &[ColumnRange]) -> (usize, u64) {
+    (reads.len(), reads.iter().map(|read| read.range.blocks()).sum())
 }
 
 /// The data of the span as ranges of columns.
@@ -92,16 +111,16 @@ fn data(layout: &Layout, span: Span) -> impl Iterator<Item = ColumnRange> {
 fn writes(layout: &Layout, span: Span, available: &Availability) -> Vec<ColumnRange> {
     let range = layout.hull(span);
     let parities = (layout.data()..layout.columns()).map(|column| ColumnRange { column, range });
-    data(layout, span).chain(parities).filter(|write| available.writable[write.column]).collect()
+    data(layout, span).chain(parities).filter(|write| available.is_writable(write.column)).collect()
 }
 
 /// Old data and old parity.
 fn old_columns(layout: &Layout, span: Span, available: &Availability) -> Option<Vec<ColumnRange>> {
     let range = layout.hull(span);
-    let is_writable = |&column: &usize| available.writable[column];
+    let is_writable = |&column: &usize| available.is_writable(column);
     let parities = (layout.data()..layout.columns()).filter(is_writable).map(|column| ColumnRange { column, range });
     let reads: Vec<ColumnRange> = data(layout, span).chain(parities).collect();
-    reads.iter().all(|read| available.readable[read.column]).then_some(reads)
+    reads.iter().all(|read| available.is_readable(read.column)).then_some(reads)
 }
 
 /// The data that is not written, as far as the parity depends on it.
@@ -117,13 +136,13 @@ fn unwritten_data(layout: &Layout, span: Span, available: &Availability) -> Opti
     }
     reads.extend((next..layout.data()).map(|column| ColumnRange { column, range }));
     reads.retain(|read| read.range.from < read.range.to);
-    reads.iter().all(|read| available.readable[read.column]).then_some(reads)
+    reads.iter().all(|read| available.is_readable(read.column)).then_some(reads)
 }
 
 /// As many readable columns as there are data columns, data columns first.
 fn readable_columns(layout: &Layout, span: Span, available: &Availability) -> Option<Vec<ColumnRange>> {
     let range = layout.hull(span);
-    let readable = (0..layout.columns()).filter(|&column| available.readable[column]);
+    let readable = (0..layout.columns()).filter(|&column| available.is_readable(column));
     let reads: Vec<ColumnRange> = readable.take(layout.data()).map(|column| ColumnRange { column, range }).collect();
     (reads.len() == layout.data()).then_some(reads)
 }

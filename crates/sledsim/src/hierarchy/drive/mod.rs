@@ -1,6 +1,6 @@
 //! A drive: one device and the scheduler that holds its pending requests.
 //!
-//! `Drive` serves requests by events, and `in_order` without events if arrivals are known ahead of time. Both use a `station`,
+//! `Drive` serves requests by events, and `lookahead` without events if arrivals are known ahead of time. Both use a `station`,
 //! the queue and its mechanism. It keeps the statistics of the measurement `window`, may delay the start-up
 //! (`delayed_startup`) or wait for sequential reads (`anticipation`), and serves requests together (`merging`). A device may bring a queue
 //! of commands (`command_queue`) and a volatile write cache (`write_cache`).
@@ -9,7 +9,7 @@ mod anticipation;
 mod command_queue;
 mod defect_counters;
 mod delayed_startup;
-mod in_order;
+mod lookahead;
 mod merging;
 mod pending;
 mod station;
@@ -25,7 +25,7 @@ use std::collections::VecDeque;
 use anticipation::Anticipation;
 use command_queue::CommandQueue;
 use delayed_startup::StartupDelay;
-use in_order::InOrderState;
+use lookahead::LookaheadState;
 use merging::{GroupRule, Merging};
 use station::{Dispatched, Station};
 use write_cache::{Path, WriteCache};
@@ -35,7 +35,7 @@ use crate::devices::{Mechanism, MechanismChecker};
 use crate::engine::component::Measured;
 use crate::engine::details::Details;
 use crate::engine::{
-    Completion, Component, ComponentId, Context, Descendants, InOrderService, Instrumentation, PowerLoss, Status,
+    Completion, Component, ComponentId, Context, Descendants, Instrumentation, LookaheadService, PowerLoss, Status,
 };
 use crate::power::EnergyAccount;
 use crate::request::{Op, Request};
@@ -58,7 +58,7 @@ const IDLE: u64 = u64::MAX - 3;
 #[derive(Clone)]
 pub struct Drive {
     station: Station,
-    in_order: InOrderState,
+    lookahead: LookaheadState,
     under_service: UnderService,
     /// Flushes that wait for the mechanism. They overtake other requests, as they cover completed writes only.
     flushes: VecDeque<Request>,
@@ -74,7 +74,7 @@ pub struct Drive {
     has_free_timer: bool,
     has_idle_timer: bool,
     /// False if requests are always served by events.
-    allows_in_order: bool,
+    allows_lookahead: bool,
 }
 
 /// Requests under service; the timer tag of a completion is its index here.
@@ -118,14 +118,14 @@ impl Drive {
             turnaround_ns: queue.map_or(0, |queue| ms_to_ns(queue.turnaround_ms)),
             choice_at: None,
             write_cache,
-            in_order: InOrderState::default(),
+            lookahead: LookaheadState::default(),
             under_service: UnderService::default(),
             flushes: VecDeque::new(),
             has_ready_timer: false,
             is_mechanism_busy: false,
             has_free_timer: false,
             has_idle_timer: false,
-            allows_in_order: true,
+            allows_lookahead: queue.is_none(),
         };
         if batch_max > 1 {
             drive.with_groups(GroupRule::Batch(batch_max))
@@ -141,8 +141,7 @@ impl Drive {
     }
 
     fn with_groups(mut self, rule: GroupRule) -> Self {
-        let in_order = self.station.scheduler.in_order() && self.station.anticipation.is_none();
-        self.station.merging = Some(Merging::new(rule, in_order));
+        self.station.merging = Some(Merging::new(rule, self.station.is_in_order));
         self
     }
 
@@ -157,6 +156,7 @@ impl Drive {
     #[must_use]
     pub fn with_anticipation(mut self, spec: AnticipationSpec) -> Self {
         self.station.anticipation = Some(Anticipation::new(spec));
+        self.station.is_in_order = false;
         self.station.merging.iter_mut().for_each(Merging::allow_reordering);
         self
     }
@@ -169,18 +169,18 @@ impl Drive {
         self
     }
 
-    /// Makes the drive serve requests by events even if it could serve them in order of arrival: a device that may fail stops
-    /// the run at the time of its failure.
+    /// Makes the drive serve requests by events even if arrivals are known ahead of time: a custom policy or device is called in the
+    /// order of events, and stops the run at the time of its failure.
     #[must_use]
     pub fn by_events(mut self) -> Self {
-        self.allows_in_order = false;
+        self.allows_lookahead = false;
         self
     }
 
-    /// Returns true if every request is served alone and without delay, so that its outcome is known on arrival.
+    /// Returns true if requests are served alone, in order of arrival and without delay, so that the outcome is known on arrival.
     #[inline]
     fn serves_directly(&self) -> bool {
-        self.station.merging.is_none() && self.station.delay.is_none()
+        self.station.is_in_order && self.station.merging.is_none() && self.station.delay.is_none()
     }
 
     fn dispatch(&mut self, context: &mut Context<'_>) {
@@ -409,12 +409,9 @@ impl Component for Drive {
         self.station.device.dimensions().block_bytes
     }
 
-    fn in_order(&mut self) -> Option<&mut dyn InOrderService> {
-        let applies = self.allows_in_order
-            && self.write_cache.is_none()
-            && self.station.in_order()
-            && !self.station.defects.has_defects();
-        applies.then_some(self as &mut dyn InOrderService)
+    fn lookahead(&mut self) -> Option<&mut dyn LookaheadService> {
+        let applies = self.allows_lookahead && self.write_cache.is_none() && !self.station.defects.has_defects();
+        applies.then_some(self as &mut dyn LookaheadService)
     }
 
     #[inline]
@@ -478,14 +475,21 @@ impl Component for Drive {
     }
 }
 
-impl InOrderService for Drive {
+impl LookaheadService for Drive {
     #[inline]
-    fn serve_in_order(&mut self, next: Option<&Request>, completed: &mut dyn FnMut(&Completion)) {
+    fn serve_next(&mut self, next: Option<&Request>, completed: &mut dyn FnMut(&Completion)) -> bool {
         if !self.serves_directly() {
-            self.in_order.serve_ahead(&mut self.station, next, completed);
-        } else if let Some(request) = next {
-            self.in_order.serve_directly(&mut self.station, request, completed);
+            if !self.lookahead.serve_ahead(&mut self.station, next, completed) {
+                return false;
+            }
+        } else if let Some(request) = next.filter(|request| !request.is_flush()) {
+            self.lookahead.serve_directly(&mut self.station, request, completed);
         }
+        if let Some(flush) = next.filter(|request| request.is_flush()) {
+            // There is nothing to write back.
+            completed(&Completion::at_once(flush, flush.arrival));
+        }
+        true
     }
 }
 

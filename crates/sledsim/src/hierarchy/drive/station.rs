@@ -32,6 +32,8 @@ pub(super) struct Station {
     pub(super) scheduler: Box<dyn Scheduler>,
     /// Number of requests that wait outside the scheduler, for a write cache.
     held: usize,
+    /// True if requests are always served in order of arrival.
+    pub(super) is_in_order: bool,
     pub(super) overhead_ns: u64,
     pub(super) merging: Option<Merging>,
     /// Requests in command processing, each with the time at which it is ready.
@@ -50,6 +52,7 @@ impl Station {
             overhead_ns: device.dimensions().command_overhead_ns,
             defects: DefectCounters::of(device.as_ref()),
             device,
+            is_in_order: scheduler.in_order(),
             scheduler,
             held: 0,
             merging: None,
@@ -213,11 +216,6 @@ impl Station {
         if let (Some(anticipation), false) = (&mut self.anticipation, request.is_flush()) {
             anticipation.served(request, service);
         }
-    }
-
-    /// Returns true if requests are always served in order of arrival.
-    pub(super) fn in_order(&self) -> bool {
-        self.scheduler.in_order() && self.anticipation.is_none()
     }
 
     /// Serves the request that the scheduler picked together with others. Returns false if none joins it; then it is not served.

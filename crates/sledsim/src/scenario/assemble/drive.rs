@@ -91,7 +91,8 @@ pub(super) fn add<'a>(
         if let Some(anticipation) = drive.anticipation {
             mechanism = mechanism.with_anticipation(anticipation);
         }
-        if drive.device.custom().is_some() || drive.spin_down.as_ref().is_some_and(|policy| policy.custom().is_some()) {
+        let has_custom_spin_down = drive.spin_down.as_ref().is_some_and(|policy| policy.custom().is_some());
+        if drive.device.custom().is_some() || drive.scheduler.custom().is_some() || has_custom_spin_down {
             mechanism = mechanism.by_events();
         }
         if system.has_checks() {

@@ -1,4 +1,4 @@
-//! The in-order shortcut: open arrivals are served in order, without events. The drive gets each arrival ahead of time.
+//! Service without events: the drive gets each open arrival ahead of time, and serves the requests that it dispatches before.
 
 use std::collections::VecDeque;
 
@@ -7,9 +7,12 @@ use crate::engine::Completion;
 use crate::request::Request;
 use crate::time::Time;
 
-/// The state of the in-order shortcut between arrivals.
+/// Most dispatches in a call, so that a run with many pending requests can be interrupted.
+const DISPATCHES_AT_ONCE: u32 = 64;
+
+/// The state of a drive that runs without events, between arrivals.
 #[derive(Clone, Default)]
-pub(super) struct InOrderState {
+pub(super) struct LookaheadState {
     /// The dispatch times of requests that waited for the mechanism.
     dispatches: VecDeque<Time>,
     /// The time of the next dispatch, if there are requests.
@@ -18,7 +21,7 @@ pub(super) struct InOrderState {
     completions: Vec<Completion>,
 }
 
-impl InOrderState {
+impl LookaheadState {
     /// Serves a request when it is submitted, ahead of its arrival, on a drive that serves every request alone.
     #[inline]
     pub(super) fn serve_directly(
@@ -49,27 +52,27 @@ impl InOrderState {
         completed(&completion);
     }
 
-    /// Serves the requests that are dispatched before the next arrival is ready: no later request can join these.
+    /// Serves the requests that are dispatched before the next arrival is ready, or all after the last arrival. No later request can
+    /// join these. Returns false after [`DISPATCHES_AT_ONCE`] dispatches: the caller then calls again with the same arrival.
     pub(super) fn serve_ahead(
         &mut self,
         station: &mut Station,
         next: Option<&Request>,
         completed: &mut dyn FnMut(&Completion),
-    ) {
-        let Some(request) = next else {
-            // After the last arrival all pending requests are served.
-            while let Some(at) = self.next_dispatch {
-                self.dispatch(at, station, completed);
-            }
-            return;
-        };
-        let ready = request.arrival + station.overhead_ns;
+    ) -> bool {
+        let overhead_ns = if next.is_some_and(Request::is_flush) { 0 } else { station.overhead_ns };
+        let ready = next.map_or(Time::MAX, |request| request.arrival + overhead_ns);
         // In one instant, a dispatch comes before an arrival but after the end of command processing.
-        let is_arrival = station.overhead_ns == 0;
-        let is_before = |at: &Time| *at < ready || is_arrival && *at == ready;
+        let is_before = |at: &Time| *at < ready || overhead_ns == 0 && *at == ready;
+        let mut dispatches = 0;
         while let Some(at) = self.next_dispatch.filter(is_before) {
+            if dispatches == DISPATCHES_AT_ONCE {
+                return false;
+            }
+            dispatches += 1;
             self.dispatch(at, station, completed);
         }
+        let Some(request) = next.filter(|request| !request.is_flush()) else { return true };
         station.incoming.push_back((ready, *request));
         self.next_dispatch = match self.next_dispatch {
             Some(at) if station.deadline().is_none() => Some(at),
@@ -77,6 +80,7 @@ impl InOrderState {
             Some(at) => Some(at.min(ready)),
             None => Some(station.window.busy_until().map_or(ready, |free| free.max(ready))),
         };
+        true
     }
 
     /// Dispatches requests at `now`, and sets the time of the next dispatch.
@@ -84,7 +88,9 @@ impl InOrderState {
         if self.serve_lone(now, station, completed) {
             return;
         }
-        match station.dispatch(now) {
+        let dispatched = station.dispatch(now);
+        let waits = matches!(dispatched, Dispatched::None);
+        match dispatched {
             Dispatched::None => {}
             Dispatched::Single(request, service) => completed(&Completion::of(request, service)),
             Dispatched::Group => {
@@ -101,18 +107,22 @@ impl InOrderState {
         self.next_dispatch = if station.scheduler.is_empty() {
             next_ready
         } else {
-            let wait = station.deadline().unwrap_or(free);
-            Some(next_ready.map_or(wait, |ready| ready.min(wait)))
+            let next = station.deadline().filter(|_| waits).unwrap_or(free);
+            Some(next_ready.map_or(next, |ready| ready.min(next)))
         };
     }
 
-    /// Serves the request if it is the only one, without the queue. Returns false if others are pending or the start-up may be
-    /// delayed.
+    /// Serves the request if it is the only one, without the queue. Returns false if others are pending, the start-up may be
+    /// delayed, or the scheduler depends on its past dispatches.
     #[inline]
     fn serve_lone(&mut self, now: Time, station: &mut Station, completed: &mut dyn FnMut(&Completion)) -> bool {
         // Without incoming requests all pending ones are in the scheduler.
         let Some(&(ready, request)) = station.incoming.front() else { return false };
-        if station.incoming.len() > 1 || station.delay.is_some() || !station.scheduler.is_empty() {
+        if station.incoming.len() > 1
+            || station.delay.is_some()
+            || !station.is_in_order
+            || !station.scheduler.is_empty()
+        {
             return false;
         }
         station.incoming.clear();

@@ -1,8 +1,11 @@
-//! The engine serves open arrivals in order without events. The results must equal those of event processing.
+//! The engine serves open arrivals to a lone drive without events. The results must equal those of event processing.
+
+use std::io::Write;
 
 use serde_json::{json, Value};
 use sledsim::devices::mems::Transfer;
 use sledsim::scenario::{self, DeviceSpec, RunOutput};
+use sledsim::schedulers::POLICIES;
 use sledsim_testing::scenarios::{device_names, device_spec, resolved};
 use sledsim_testing::tiers::size;
 
@@ -43,7 +46,7 @@ fn compare(system: &Value, rate_per_s: f64) -> RunOutput {
 }
 
 #[test]
-fn in_order_serving_reports_the_same_as_events() {
+fn runs_without_events_report_the_same_as_with_events() {
     let settings = [
         json!({}),
         json!({"overhead_ms": 0.0}),
@@ -67,7 +70,7 @@ fn in_order_serving_reports_the_same_as_events() {
 }
 
 #[test]
-fn in_order_serving_equals_events_with_merging_and_waiting() {
+fn runs_without_events_equal_events_with_merging_and_waiting() {
     let merging = [json!({"requests": 2}), json!({"requests": 16, "anywhere": true, "writes": true, "rows": true})];
     let delays = [json!({"requests": 3, "wait_ms": 4.0}), json!({"requests": 1000, "wait_ms": 0.5})];
     let mut together = 0;
@@ -96,9 +99,67 @@ fn in_order_serving_equals_events_with_merging_and_waiting() {
     assert!(together > 10, "requests were served together in only {together} runs");
 }
 
+#[test]
+fn runs_without_events_equal_events_under_every_policy() {
+    let devices = [json!({"name": "g2"}), json!({"name": "g2", "overhead_ms": 0.0}), json!({"name": "g2-points"})];
+    let disks = [json!({"name": "atlas10k"}), json!({"name": "travelstar"}), json!({"name": "simpledisk-linear"})];
+    let extras = [
+        json!({}),
+        json!({"merge": {"requests": 4, "anywhere": true}}),
+        json!({"anticipation": {"wait_ms": 0.5}}),
+        json!({"anticipation": {"wait_ms": 2.0}, "batch_max": 4}),
+        json!({"delayed_startup": {"requests": 3, "wait_ms": 4.0}, "spin_down": "immediate"}),
+    ];
+    for policy in POLICIES {
+        for device in devices.iter().chain(&disks) {
+            for extra in &extras {
+                let mut system = extra.clone();
+                let is_stopped = system["spin_down"].is_string();
+                if is_stopped && !matches!(device_spec(device["name"].as_str().expect("a name")), DeviceSpec::Mems(_)) {
+                    continue;
+                }
+                system["device"] = device.clone();
+                system["scheduler"] = json!(policy.name);
+                for rate_per_s in [90.0, 1500.0] {
+                    compare(&system, rate_per_s);
+                }
+            }
+        }
+    }
+}
+
+/// Flushes of drives without a volatile cache complete at once, between requests that complete later.
+#[test]
+fn runs_without_events_equal_events_with_flushes() {
+    let mut trace = tempfile::NamedTempFile::with_suffix(".csv").expect("a file");
+    writeln!(trace, "timestamp_us,lbn,blocks,op").expect("written");
+    for request in 0_u64..2000 {
+        // Two of three requests arrive together.
+        let at_us = (request - request % 3) * 900;
+        let (lbn, op) = (request * 7919 % 900_000, ["R", "W", "F", "R", "WF"][(request * request % 5) as usize]);
+        writeln!(trace, "{at_us},{lbn},8,{op}").expect("written");
+    }
+    for device in ["g2", "atlas10k", "simpledisk-constant"] {
+        for scheduler in ["fcfs", "sptf", "clook"] {
+            let [first, events] = [json!({}), json!({"time_s": 1e9})].map(|limits| {
+                let scenario = resolved(&json!({
+                    "workload": {"kind": "trace", "path": trace.path().to_str(), "fit": "wrap"},
+                    "system": {"device": device, "scheduler": scheduler},
+                    "run": limits,
+                }));
+                scenario::run(&scenario, Vec::new(), true, &mut |_| true).expect("the scenario runs")
+            });
+            assert_eq!(outcome(&first), outcome(&events), "{device} {scheduler}");
+            let [log, other] = [&first, &events].map(|output| &output.recorder.log().expect("asked for").entries);
+            assert!(log == other, "{device} {scheduler}: the logs differ");
+            assert!(first.recorder.flushes().moments().count() > 100);
+        }
+    }
+}
+
 /// Every other request arrives in the instant in which another is dispatched.
 #[test]
-fn in_order_serving_equals_events_with_simultaneous_arrivals() {
+fn runs_without_events_equal_events_with_simultaneous_arrivals() {
     for (rate_per_s, most) in [(2000.0, 10), (1000.0, 1)] {
         let both = [json!({"requests": 20}), json!({"requests": 20, "time_s": 1e9})].map(|limits| {
             let scenario = resolved(&json!({
