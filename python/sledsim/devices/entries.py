@@ -47,7 +47,8 @@ class CatalogValue:
     where
         Table, figure or section of the source.
     kind
-        ``"published"``, ``"measured"``, ``"derived"`` or ``"assumed"``; like ``source`` empty where a device file does not say.
+        ``"published"``, ``"measured"``, ``"derived"`` or ``"assumed"``; like ``source`` empty where a device file does
+        not say.
     note
         What one must know about it.
     alternatives
