@@ -22,8 +22,7 @@ impl Host {
     #[must_use]
     pub fn new(document: &serde_json::Value) -> Self {
         let spec: SystemSpec = serde_json::from_value(document.clone()).unwrap_or_else(|error| panic!("{error}"));
-        let mut system =
-            assemble(&spec, 1, &mut |_, id, _| id).unwrap_or_else(|error| panic!("{error}\n{document:#}"));
+        let mut system = assemble(&spec, 1, &mut |_, id, _| id).unwrap_or_else(|error| panic!("{error}\n{document:#}"));
         system.enable_checks();
         system.start_measuring();
         Self { system, next_id: 1, completions: std::collections::VecDeque::new() }

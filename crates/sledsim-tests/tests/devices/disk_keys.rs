@@ -47,9 +47,9 @@ fn ends(drive: &DiskParameters) -> Option<Vec<Time>> {
 /// Returns other values to try for a key.
 fn others(key: &str, value: &Value) -> Vec<Value> {
     match (key, value) {
-        ("mapping", _) => ["cylinder", "serpentine-by-zone", "serpentine", "seek-first-serpentine"]
-            .map(Value::from)
-            .to_vec(),
+        ("mapping", _) => {
+            ["cylinder", "serpentine-by-zone", "serpentine", "seek-first-serpentine"].map(Value::from).to_vec()
+        }
         ("sparing", _) => ["sectors-per-track", "sectors-per-zone"].map(Value::from).to_vec(),
         ("rotation", _) => ["phase", "average"].map(Value::from).to_vec(),
         ("read_ahead", _) => ["none", "track", "cylinder", "segment", "next-track"].map(Value::from).to_vec(),

@@ -90,13 +90,7 @@ fn designs() -> impl Strategy<Value = DiskParameters> {
                 })
                 .collect();
             let drive = drive(surfaces, &zones.into());
-            DiskParameters {
-                sparing,
-                mapping,
-                mapping_group_cylinders: group,
-                sparing_range_cylinders: range,
-                ..drive
-            }
+            DiskParameters { sparing, mapping, mapping_group_cylinders: group, sparing_range_cylinders: range, ..drive }
         })
         .prop_filter("contradicts itself", |drive| Layout::new(drive).is_ok())
 }

@@ -5,9 +5,7 @@
 
 use proptest::prelude::*;
 use rayon::prelude::*;
-use sledsim::devices::disk::{
-    DiskDevice, DiskParameters, FastWrite, Layout, Mapping, Place, RotationModel, Sparing,
-};
+use sledsim::devices::disk::{DiskDevice, DiskParameters, FastWrite, Layout, Mapping, Place, RotationModel, Sparing};
 use sledsim::devices::Mechanism;
 use sledsim::engine::random::Stream;
 use sledsim::request::{Op, Request};
@@ -102,9 +100,8 @@ impl<'a> Platter<'a> {
 
     /// Returns true if a group of cylinders begins at `cylinder`, which follows `before`.
     fn is_group_start(&self, zone: usize, before: u32, cylinder: u32) -> bool {
-        let group = |cylinder: u32| {
-            (cylinder - self.drive.zones[zone].first_cylinder) / self.drive.mapping_group_cylinders
-        };
+        let group =
+            |cylinder: u32| (cylinder - self.drive.zones[zone].first_cylinder) / self.drive.mapping_group_cylinders;
         group(before) != group(cylinder)
     }
 

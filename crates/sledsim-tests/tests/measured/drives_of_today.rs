@@ -132,21 +132,22 @@ fn barracuda_2t_has_the_measured_figures_of_its_drive() {
     compare(drive, &BARRACUDA, &ours);
 }
 
+// Bounds are somewhat above the present deviations: a change of the model that matters shows.
 const BARRACUDA: [Figure; 14] = [
     figure("random read, mean (ms)", 17.5, Some(17.3), 0.05),
     figure("random read, median (ms)", 17.4, Some(17.4), 0.05),
     figure("random read, 99th percentile (ms)", 28.7, Some(28.7), 0.05),
-    figure("random read, 99.9th percentile (ms)", 103.0, Some(30.3), 1.0),
-    figure("random reads per second, 2 outstanding", 64.5, Some(58.3), 0.5),
-    figure("4 outstanding", 71.2, Some(77.5), 0.5),
-    figure("8 outstanding", 78.6, Some(84.7), 0.5),
-    figure("16 outstanding", 86.3, Some(84.5), 0.5),
-    figure("32 outstanding", 93.6, Some(83.4), 0.5),
-    figure("sequential read (MB/s)", 143.0, Some(139.0), 0.5),
-    figure("sequential write (MB/s)", 132.0, Some(150.0), 0.5),
-    figure("random writes per second, over 30 s", 124.0, Some(108.0), 0.5),
-    figure("flush after 8 random writes, median (ms)", 127.0, Some(103.0), 0.5),
-    figure("flush after 64 random writes, median (ms)", 630.0, Some(656.0), 0.5),
+    figure("random read, 99.9th percentile (ms)", 103.0, Some(30.3), 0.75),
+    figure("random reads per second, 2 outstanding", 64.5, Some(58.3), 0.1),
+    figure("4 outstanding", 71.2, Some(77.5), 0.2),
+    figure("8 outstanding", 78.6, Some(84.7), 0.25),
+    figure("16 outstanding", 86.3, Some(84.5), 0.15),
+    figure("32 outstanding", 93.6, Some(83.4), 0.05),
+    figure("sequential read (MB/s)", 143.0, Some(139.0), 0.15),
+    figure("sequential write (MB/s)", 132.0, Some(150.0), 0.25),
+    figure("random writes per second, over 30 s", 124.0, Some(108.0), 0.15),
+    figure("flush after 8 random writes, median (ms)", 127.0, Some(103.0), 0.2),
+    figure("flush after 64 random writes, median (ms)", 630.0, Some(656.0), 0.15),
 ];
 
 #[test]
@@ -163,9 +164,9 @@ fn hgst_7k8_has_the_published_figures_of_its_drive() {
 }
 
 const HGST: [Figure; 5] = [
-    figure("random read, mean (ms)", 12.2, Some(12.27), 0.5),
-    figure("random reads per second, 32 outstanding", 200.0, Some(195.0), 0.5),
-    figure("sequential read (MB/s)", 205.0, Some(196.0), 0.5),
-    figure("sequential write (MB/s)", 205.0, Some(207.0), 0.5),
-    figure("flush after a random write, median (ms)", 14.5, Some(12.1), 0.5),
+    figure("random read, mean (ms)", 12.2, Some(12.27), 0.02),
+    figure("random reads per second, 32 outstanding", 200.0, Some(195.0), 0.05),
+    figure("sequential read (MB/s)", 205.0, Some(196.0), 0.05),
+    figure("sequential write (MB/s)", 205.0, Some(207.0), 0.05),
+    figure("flush after a random write, median (ms)", 14.5, Some(12.1), 0.25),
 ];

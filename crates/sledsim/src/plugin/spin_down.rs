@@ -203,8 +203,7 @@ impl WriteCaching for SpinDownAdaptor {
 
     fn write_back(&mut self, now: Time, lbn: u64, blocks: u64) -> (Service, u64) {
         self.report_idle(now, None);
-        let (service, written) =
-            self.mechanism.write_caching_mut().expect(CACHING).write_back(now, lbn, blocks);
+        let (service, written) = self.mechanism.write_caching_mut().expect(CACHING).write_back(now, lbn, blocks);
         let request = Request { op: Op::Write, ..Request::read(lbn, 1) };
         self.report_service(service.free, &request);
         (service, written)

@@ -12,7 +12,8 @@ use crate::request::{Op, Request};
 use crate::time::Time;
 
 /// Passes that write data which is in the drive.
-const WRITE_BACK: PassOptions = PassOptions { op: Op::Write, any_order: false, least_seek_ns: 0, data: DataArrival::COMPLETE };
+const WRITE_BACK: PassOptions =
+    PassOptions { op: Op::Write, any_order: false, least_seek_ns: 0, data: DataArrival::COMPLETE };
 
 impl DiskDevice {
     /// Writes blocks that are in the drive to the medium, for a write-back that was dispatched at `start`.
@@ -40,7 +41,13 @@ impl DiskDevice {
     }
 
     /// Passes over blocks; returns the end of the last pass.
-    fn pass_over(&mut self, phases: &mut PhaseTimeline, mut at: Time, blocks: BlockRange, options: &PassOptions) -> Time {
+    fn pass_over(
+        &mut self,
+        phases: &mut PhaseTimeline,
+        mut at: Time,
+        blocks: BlockRange,
+        options: &PassOptions,
+    ) -> Time {
         let BlockRange { mut first, end } = blocks;
         while first < end {
             let pass = Pass::plan(&self.mechanics, at, &self.arms, BlockRange { first, end }, options);
