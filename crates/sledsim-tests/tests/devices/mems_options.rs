@@ -49,18 +49,19 @@ fn serve(parameters: &MemsParameters, requests: &[Request]) -> Vec<Service> {
 #[test]
 fn data_that_cross_before_take_a_pass_for_the_first_block() {
     for name in ["g1", "g2", "g3"] {
-        let overlapped = mems_parameters(name);
-        let before = MemsParameters { write_transfer: WriteTransfer::Before, ..overlapped.clone() };
+        let before = MemsParameters { write_transfer: WriteTransfer::Before, ..mems_parameters(name) };
+        // The data have crossed before each of the parts.
+        let crossed = MemsParameters { bus_ms_per_block: 0.0, ..mems_parameters(name) };
         let row = u64::from(device(&before).geometry().blocks_per_row);
         for (first, blocks) in [(row * 1000, 8), (row * 1000 + 1, row as u32 - 1)] {
             let [whole] = serve(&before, &[write(first, blocks)])[..] else { panic!("one service") };
-            let parts = serve(&overlapped, &[write(first, 1), write(first + 1, blocks - 1)]);
+            let parts = serve(&crossed, &[write(first, 1), write(first + 1, blocks - 1)]);
             assert_eq!(whole.end, parts[1].end, "{name}: {blocks} blocks from {first}");
             let [one] = serve(&before, &[write(first, 1)])[..] else { panic!("one service") };
             assert_eq!(one, parts[0], "{name}: a single block");
         }
         let reads = [Request::read(row * 1000, 8), Request::read(5, 40)];
-        assert_eq!(serve(&before, &reads), serve(&overlapped, &reads), "{name}: reads");
+        assert_eq!(serve(&before, &reads), serve(&mems_parameters(name), &reads), "{name}: reads");
     }
 }
 

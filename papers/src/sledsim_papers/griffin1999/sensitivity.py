@@ -102,7 +102,7 @@ def velocity_optimum(study: Study) -> Finding:
         cause=f"The curve is flat: {times_ms[SPEEDS_MM_S.index(DEFAULT_MM_S)]:.2f} ms at 20 mm/s, {least_ms:.2f} ms "
         f"at the optimum. {EITHER_WAY}",
         probes=study.probes(
-            lambda: (
+            lambda: tuple(
                 Probe(change, _least(SPEEDS_MM_S, _alone_ms(study, SPEEDS_MM_S, **values))[0])
                 for change, values in CHANGES.items()
             )

@@ -98,7 +98,7 @@ fn flushed_writes_of_a_volatile_cache_survive() {
         let mut system = System::default();
         let child = scrambled_drive(&mut system);
         let mut spec = RamCacheSpec { volatile: true, write: WritePolicy::Back, ..small(index) };
-        spec.flush.idle_ms = Some(1.0);
+        (spec.flush.demand_only, spec.flush.idle_ms) = (false, Some(1.0));
         add_cache(&mut system, child, &spec);
         // All writes must survive, because all are flushed before the power cut.
         let mut bed = TestBed::new(system, index as u64);
