@@ -133,7 +133,7 @@ ACCOUNTED = [
     "hong2006.shortcut-workloads",
     *(f"hong2006.tpcc-{name}" for name in ("order", "mcd-all", "mcd-none", "techniques-gain")),
     *(f"hong2006.cello-{name}" for name in ("mwb-gain", "mcd-over-mwb-factor")),
-    *(f"hong2006.{name}" for name in ("tpcd-mcd-penalty", "hplajw-order", "lru-lfuda")),
+    *(f"hong2006.{name}" for name in ("hplajw-order", "lru-lfuda")),
 ]
 
 
