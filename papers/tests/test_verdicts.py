@@ -132,7 +132,7 @@ ACCOUNTED = [
     "schlosser2000.cache-mems-alone",
     "hong2006.shortcut-workloads",
     *(f"hong2006.tpcc-{name}" for name in ("mcd-all", "mcd-none", "techniques-gain")),
-    *(f"hong2006.{name}" for name in ("cello-mwb-gain", "cello-mcd-over-mwb", "tpcd-mcd-penalty", "lru-lfuda")),
+    *(f"hong2006.{name}" for name in ("cello-mwb-gain", "cello-mcd-over-mwb", "lru-lfuda")),
 ]
 
 

@@ -261,7 +261,7 @@ impl PrecisionRule {
     #[must_use]
     pub fn controlled(&self, recorder: &Recorder) -> Option<Controlled> {
         let controls = self.controls.as_ref().filter(|controls| controls.count() == recorder.count())?;
-        controls.correct(recorder.responses(), BatchRule { confidence: 0.95, ..CHECK }).ok()
+        controls.correct(&recorder.responses(), BatchRule { confidence: 0.95, ..CHECK }).ok()
     }
 
     /// Makes a last check at the end of a run that no check has ended.
@@ -309,7 +309,7 @@ impl PrecisionRule {
         let (value, interval) = match target.result {
             Precise::Response => {
                 let responses = recorder.responses();
-                match self.controls.as_ref().map(|controls| controls.correct(responses, CHECK)) {
+                match self.controls.as_ref().map(|controls| controls.correct(&responses, CHECK)) {
                     Some(Ok(controlled)) => (Some(controlled.mean_ns), Ok(controlled.interval)),
                     Some(Err(reason)) => (Some(responses.mean_ns()), Err(reason)),
                     None => (Some(responses.mean_ns()), responses.interval_by(CHECK)),

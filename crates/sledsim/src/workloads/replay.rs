@@ -142,7 +142,7 @@ impl Replay {
             ReplayMode::Auto if closed => ReplayMode::Closed,
             ReplayMode::Auto if timed => ReplayMode::Open,
             ReplayMode::Auto => ReplayMode::Outstanding,
-            ReplayMode::Closed if !closed && !(timed && has_responses) => {
+            ReplayMode::Closed if !(closed || timed && has_responses) => {
                 return Err(missing_in_trace(&spec.path, "gaps between requests", "closed"))
             }
             ReplayMode::Open if closed || !timed => return Err(missing_in_trace(&spec.path, "arrival times", "open")),
