@@ -38,7 +38,7 @@ class MemsStorage(Device):
     access_speed_m_s : float
         Speed of the sled while it reads or writes.
     access_speed_limit_m_s : float or None
-        The greatest from which the sled can be stopped within ``finger_gap_um`` of its travel; ``None`` without that key.
+        The greatest speed from which the sled stops within ``finger_gap_um``; ``None`` without that key.
     peak_bandwidth_mb_s, streaming_bandwidth_mb_s : float
         Bandwidth with the servo bits counted as data, and bandwidth of a long sequential read.
     """
