@@ -59,7 +59,12 @@ fn stopped_run_equals_a_run_of_that_size() {
 fn run_that_misses_its_precision_says_so() {
     let missed = report(G2, &["run.precision.response=0.1%", "run.requests=5000"]);
     let found = missed.precision.unwrap();
-    assert!(!found.reached && found.requests == 5000 && found.results[0].half_width.is_none_or(|half_width| half_width > 0.001), "{found:?}");
+    assert!(
+        !found.reached
+            && found.requests == 5000
+            && found.results[0].half_width.is_none_or(|half_width| half_width > 0.001),
+        "{found:?}"
+    );
     assert_eq!(missed.run.end, "requests");
     assert!(missed.run.note.unwrap().contains("precision of response not reached in 5000 requests"));
 }
