@@ -25,8 +25,7 @@ export function drawDevice(canvas: HTMLCanvasElement, playback: Playback, instan
   if (!prepared) return;
   const { context, width, height } = prepared;
   if (playback.shape.mechanism === "mems") drawSled(context, width, height, playback.shape, playback, instant, pending, theme);
-  else if (playback.shape.mechanism === "disk") drawDisk(context, width, height, playback.shape, playback, instant, pending, theme);
-  else label(context, width / 2, height / 2, "This device has no moving parts.", theme.muted, "center");
+  else drawDisk(context, width, height, playback.shape, playback, instant, pending, theme);
 }
 
 type Context = CanvasRenderingContext2D;
@@ -321,7 +320,7 @@ function drawDisk(
  */
 export function drawQueue(canvas: HTMLCanvasElement, playback: Playback, at: Instant, pending: Pending[], theme: Theme): void {
   const prepared = prepare(canvas);
-  if (!prepared || playback.shape.mechanism === "other") return;
+  if (!prepared) return;
   const { context, width, height } = prepared;
   const shape = playback.shape;
   const box = { left: 34, top: 8, width: width - 44, height: height - 34 };

@@ -27,7 +27,7 @@ export interface DiskShape {
   zones: { first_cylinder: number; sectors: number }[];
 }
 
-export type Shape = MemsShape | DiskShape | { mechanism: "other" };
+export type Shape = MemsShape | DiskShape;
 
 /** The device at an instant. */
 export interface Instant {

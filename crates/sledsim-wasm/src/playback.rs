@@ -16,6 +16,10 @@ use sledsim::time::Time;
 
 use crate::series::{Series, SERIES};
 
+/// Message for a device whose motion is not modelled, or not recorded.
+const NOT_DRAWN: &str =
+    "this device cannot be drawn: take a disk, or a MEMS device with transfer = \"rows\" or \"fluid\"";
+
 /// Services between two copies of the device.
 const STEP: usize = 128;
 
@@ -76,7 +80,6 @@ pub struct Served {
 enum Drawn {
     Mems(Box<MemsParameters>, Box<Geometry>),
     Disk(Box<Mechanics>),
-    Other,
 }
 
 /// A copy of the device after its first services.
@@ -115,10 +118,7 @@ impl Playback {
         let report = resolved.run(&Keep::default(), &mut |_| true).map_err(|error| error.to_string())?.report;
         let served = log_of(scenario, most_requests)?;
         let mut device = device_of(drive)?;
-        device
-            .motion_log()
-            .ok_or("this device does not record its motion: take one with transfer = \"rows\"")?
-            .record();
+        device.motion_log().ok_or(NOT_DRAWN)?.record();
         let mut axes = [Vec::new(), Vec::new()];
         let mut copies = Vec::new();
         let end_ns = served.iter().map(|served| served.service.end.ns()).max().unwrap_or(0);
@@ -143,7 +143,7 @@ impl Playback {
                 Drawn::Mems(p.clone(), Box::new(Geometry::new(p).map_err(|fault| fault.to_string())?))
             }
             DeviceSpec::Disk(p) => Drawn::Disk(Box::new(Mechanics::new(p).map_err(|fault| fault.to_string())?)),
-            _ => Drawn::Other,
+            _ => return Err(NOT_DRAWN.to_owned()),
         };
         let current = Copy { served: served.len(), device };
         let report = serde_json::to_value(report).map_err(|error| error.to_string())?;
@@ -229,7 +229,6 @@ impl Playback {
                     "zones": zones,
                 })
             }
-            Drawn::Other => json!({"mechanism": "other"}),
         }
     }
 
@@ -369,7 +368,7 @@ impl Playback {
     fn turn(&self, at: Time) -> f64 {
         match &self.drawn {
             Drawn::Disk(mechanics) => part_of_turn(mechanics.spindle().angle(at.ns())),
-            _ => 0.0,
+            Drawn::Mems(..) => 0.0,
         }
     }
 
@@ -578,13 +577,19 @@ mod tests {
 
     #[test]
     fn systems_that_cannot_be_drawn_are_named() {
-        let scenario = json!({
-            "workload": {"arrival": {"kind": "poisson", "rate_per_s": 100}},
-            "system": {"kind": "mirror", "members": [{"device": "g2"}, {"device": "g2"}]},
-            "run": {"requests": 10},
-        });
-        let fault =
-            resolve(scenario).and_then(|resolved| Playback::new(&resolved, 10).map(drop)).expect_err("two drives");
-        assert!(fault.contains("only a drive of one mechanism"), "{fault}");
+        for (system, says) in [
+            (
+                json!({"kind": "mirror", "members": [{"device": "g2"}, {"device": "g2"}]}),
+                "only a drive of one mechanism",
+            ),
+            (json!({"device": "simpledisk-constant"}), "this device cannot be drawn"),
+            (json!({"device": "g2-points"}), "this device cannot be drawn"),
+        ] {
+            let workload = json!({"arrival": {"kind": "poisson", "rate_per_s": 100}});
+            let scenario = json!({"workload": workload, "system": system, "run": {"requests": 10}});
+            let opened = resolve(scenario).and_then(|resolved| Playback::new(&resolved, 10).map(drop));
+            let fault = opened.expect_err("it cannot be drawn");
+            assert!(fault.contains(says), "{fault}");
+        }
     }
 }
