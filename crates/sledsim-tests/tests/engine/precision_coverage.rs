@@ -228,7 +228,7 @@ fn intervals_at_a_precision_contain_the_long_run_value() {
 fn load_curve_needs_a_tenth_of_the_requests() {
     let (rates, schedulers, target) = size(
         (vec![100, 600, 1000], vec!["fcfs"], "5%"),
-        ((1..=12).map(|step| 100 * step).collect::<Vec<u32>>(), vec!["fcfs", "clook", "sptf"], "1%"),
+        ((1..=12).map(|step| 90 * step).collect::<Vec<u32>>(), vec!["fcfs", "clook", "sptf"], "1%"),
     );
     let points: Vec<(u32, &str)> =
         rates.iter().flat_map(|&rate| schedulers.iter().map(move |&scheduler| (rate, scheduler))).collect();

@@ -136,7 +136,7 @@ fn runs_without_events_equal_events_with_flushes() {
     for request in 0_u64..2000 {
         // Two of three requests arrive together.
         let at_us = (request - request % 3) * 900;
-        let (lbn, op) = (request * 7919 % 900_000, ["R", "W", "F", "R", "WF"][(request * request % 5) as usize]);
+        let (lbn, op) = (request * 7919 % 900_000, ["R", "W", "F", "R", "WF"][(request / 2 % 5) as usize]);
         writeln!(trace, "{at_us},{lbn},8,{op}").expect("written");
     }
     for device in ["g2", "atlas10k", "simpledisk-constant"] {
