@@ -32,7 +32,7 @@ impl DiskDevice {
     /// Reads the physical sectors that a write changes in part; returns the time at which the arm is free again.
     pub(super) fn read_partial_sectors(&mut self, phases: &mut PhaseTimeline, at: Time, blocks: BlockRange) -> Time {
         let size = self.physical_sector_blocks;
-        if blocks.first % size == 0 && blocks.end % size == 0 {
+        if blocks.first.is_multiple_of(size) && blocks.end.is_multiple_of(size) {
             return at;
         }
         let end = blocks.end.next_multiple_of(size).min(self.mechanics.layout().capacity_blocks());
