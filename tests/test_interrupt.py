@@ -73,7 +73,7 @@ def test_a_comparison_of_power_strategies_is_interrupted(scenario_file: Path) ->
 
 def test_simulated_lifetimes_are_interrupted() -> None:
     enclosure = EXAMPLES / "weak-devices.toml"
-    status, out, err = interrupted("reliability", enclosure, "--precision", "1e-6")
+    status, out, err = interrupted("reliability", enclosure, "--precision", "loss=1e-6")
     assert status == 130
     assert "INCOMPLETE" in out
     assert "loss of data within 1 year" in out

@@ -90,7 +90,7 @@ DOCUMENTED = [
     "sledsim.runs.comparison",
     "sledsim.runs.confidence",
     "sledsim.runs.running",
-    "sledsim.scenario.reading",
+    "sledsim.scenario.typed",
     "sledsim.studies.calibration.fitted_disk",
     "sledsim.studies.objective.objective_tests",
     "sledsim.studies.power_saving.strategies",

@@ -62,7 +62,7 @@ def test_block_count_below_the_trace_is_replaced_by_that_of_the_zones(tmp_path: 
     (note,) = [each for each in found.left_out if each.name == "Block count"]
     assert (note.file, note.line, note.value) == ("hp_c2247a_validate.model", 4, "1300000")
     assert note.changes_results
-    assert "the zones hold 2,054,864 blocks" in str(found.notes())
+    assert "the zones have 2,054,864 blocks" in str(found.notes())
     # A block count that covers the trace is used; a given setting overrides the file.
     assert "Block count" not in {each.name for each in as_it_is.left_out}
     with pytest.raises(TraceError, match="reaches beyond"):

@@ -161,5 +161,5 @@ def test_the_command_refuses_before_it_runs(sledsim_cli: "Callable[..., Any]", t
 
 def test_empty_timelines_have_no_plot() -> None:
     result = sledsim.run(SLED, timeline=(1e6, 2e6))
-    with pytest.raises(SledsimError, match="nothing happened"):
+    with pytest.raises(SledsimError, match="no events"):
         result.plot("timeline")

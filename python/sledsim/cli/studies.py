@@ -1,5 +1,6 @@
 """Commands that study a system: optimise, power, reliability, hit-ratio, role-test, cost, relation and others."""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -66,7 +67,7 @@ Examples:
   sledsim reliability enclosure.toml --set enclosure.spares=3
   sledsim reliability enclosure.toml --figure maintenance --plot mttf.png
   sledsim reliability enclosure.toml --figure cost --json
-  sledsim reliability enclosure.toml --simulate --precision 0.05
+  sledsim reliability enclosure.toml --simulate --precision loss=5%
   sledsim reliability raid5.toml raid6.toml
 """
 VALIDATE_DRIVE_EXAMPLES = """\b
@@ -265,8 +266,10 @@ def reliability(
         int | None, typer.Option("--lifetimes", metavar="N", help="Lifetimes to simulate (default: 200,000).")
     ] = None,
     precision: Annotated[
-        float | None,
-        typer.Option("--precision", metavar="X", help="Simulate until intervals are ±X of the estimates, such as 0.1."),
+        str | None,
+        typer.Option(
+            "--precision", metavar="RESULT=SHARE", help="Simulate until losses are known within SHARE: loss=10%."
+        ),
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed (default: 1).")] = None,
     as_json: AsJson = False,
@@ -277,7 +280,7 @@ def reliability(
     An enclosure is a set of devices with redundancy and on-line spares; docs/how-to/reliability.md describes the file.
     """
     check_chart(plot)
-    options = {"lifetimes": lifetimes, "precision": precision, "seed": seed}
+    options = {"lifetimes": lifetimes, "precision": _loss_precision(precision), "seed": seed}
     simulation = {key: value for key, value in options.items() if value is not None}
     sources: list[DescriptionLike] = [file if file == "-" else Path(file) for file in files]
     if figure:
@@ -292,6 +295,18 @@ def reliability(
         found = _report(sources[0], years, sets or [], simulation, simulate=simulate or bool(simulation))
     print_result(found, as_json=as_json)
     draw_if_complete(found, plot)
+
+
+def _loss_precision(given: str | None) -> float | None:
+    """Parse ``loss=10%`` into 0.1."""
+    if given is None:
+        return None
+    found = re.fullmatch(r"loss *= *([-+.\deE]+) *(%?)", given.strip())
+    try:
+        return float(found[1]) / (100 if found[2] else 1)  # type: ignore[index]
+    except (TypeError, ValueError):
+        says = f"{given!r}: expected loss=SHARE, such as loss=10%"
+        raise typer.BadParameter(says, param_hint="--precision") from None
 
 
 def _check_figure(figure: str, files: list[str], years: str | None, simulation: list[str]) -> None:

@@ -58,11 +58,14 @@ class WorkloadEntry(CatalogEntry):
             ]
             for each in self.statistics
         ]
-        values = [
-            [path, shown, value.get("unit", "") if place == 0 else ""]
-            for name, value in self.values.items()
-            for place, (path, shown) in enumerate(_leaves(name, value["value"]))
-        ]
+        values = []
+        for name, value in self.values.items():
+            # The first number has the unit; the name of a distribution has none.
+            unit = value.get("unit", "")
+            for path, shown in _leaves(name, value["value"]):
+                has_unit = bool(unit) and shown[:1].isdigit()
+                values.append([path, shown, unit if has_unit else ""])
+                unit = "" if has_unit else unit
         parts = ("source", "kind", "where", "note")
         sources = [[name, *(str(value.get(part, "")) for part in parts)] for name, value in self.values.items()]
         assumptions = [[each[part] for part in ("what", "value", "why")] for each in self.assumptions]
