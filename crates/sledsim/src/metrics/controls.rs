@@ -48,7 +48,7 @@ pub struct Controlled {
     pub mean_ns: f64,
     /// Its confidence interval, ns.
     pub interval: Interval,
-    /// Variance of the plain mean divided by that of this estimate; `None` if that is 0.
+    /// Variance of the plain mean divided by that of this estimate; `None` if that is 0 but for rounding.
     pub variance_ratio: Option<f64>,
     /// Names of the control variates.
     pub controls: Vec<&'static str>,
@@ -113,14 +113,23 @@ impl Controls {
                 means.truncate(batches / merged);
                 means
             };
-            let deviations: Vec<f64> =
-                controls.iter().map(|control| control.batches.mean_ns() - control.exact).collect();
-            regression(
-                values.mean_ns(),
-                of(values),
-                controls.iter().map(|each| of(&each.batches)).collect(),
-                &deviations,
-            )
+            let (values_by_batch, controls_by_batch) =
+                (of(values), controls.iter().map(|each| of(&each.batches)).collect::<Vec<_>>());
+            // With requests outstanding, values and controls cover the same requests in the complete batches only.
+            let mean_of = |all: &BatchMeans, by_batch: &[f64]| {
+                if own.count == others.count {
+                    all.mean_ns()
+                } else {
+                    mean(by_batch)
+                }
+            };
+            let deviations: Vec<f64> = controls
+                .iter()
+                .zip(&controls_by_batch)
+                .map(|(control, by_batch)| mean_of(&control.batches, by_batch) - control.exact)
+                .collect();
+            let mean_of_values = mean_of(values, &values_by_batch);
+            regression(mean_of_values, values_by_batch, controls_by_batch, &deviations)
         };
         let size = BatchSize { batches, batch_values, count: own.count };
         let (found, interval) = interval_of(size, rule, fit)?;
@@ -129,7 +138,8 @@ impl Controls {
         plain.truncate(found.residuals.len());
         let plain = Fit::of_means(0.0, plain);
         let variance = found.residual_variance() / found.divisor;
-        let variance_ratio = (variance > 0.0).then(|| plain.residual_variance() / plain.divisor / variance);
+        let plain_variance = plain.residual_variance() / plain.divisor;
+        let variance_ratio = (variance > LEAST_PIVOT * plain_variance).then(|| plain_variance / variance);
         let controls = controls.iter().map(|control| control.name).collect();
         Ok(Controlled { mean_ns: found.estimate, interval, variance_ratio, controls })
     }
