@@ -366,9 +366,9 @@ def energy_active_share(study: Study) -> Finding:
         "Joules of accessing data on the disk less those on the MEMS device, over all joules saved. "
         f"{' '.join(of.how for of in each)}",
         scenarios=tuple(scenario for of in each for scenario in of.scenarios),
-        cause="In the replay of PostMark the disk is hardly ever idle, and the sled's start-ups reduce the total saving "
-        "below that of the accesses. By Table 4 the disk's performance idle costs nearly as much as its accesses under "
-        "Andrew.",
+        cause="In the replay of PostMark the disk is hardly ever idle, and the sled's start-ups reduce the total "
+        "saving below that of the accesses. By Table 4 the disk's performance idle costs nearly as much as its "
+        "accesses under Andrew.",
         probes=study.probes(
             lambda: (Probe("the table's own energies", tuple(by_table(APPLICATIONS[key]) for key in keys)),)
         ),
