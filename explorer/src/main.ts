@@ -543,7 +543,7 @@ function ordinal(number: number): string {
 async function start(): Promise<void> {
   if (typeof WebAssembly !== "object" || typeof DecompressionStream !== "function") {
     throw new Error(
-      "This browser can't run the simulator, which needs WebAssembly and DecompressionStream: take Firefox 113, Chrome 80, Safari 16.4 " +
+      "This browser can't run the simulator, which needs WebAssembly and DecompressionStream: use Firefox 113, Chrome 80, Safari 16.4 " +
         "or later, or run `sledsim run` on the command line.",
     );
   }

@@ -44,7 +44,7 @@ def explore(
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write the page to this .html file.")
     ] = None,
 ) -> None:
-    """Open a page that shows a device at work, and computes in the browser.
+    """Open a page that simulates and draws a device in the browser.
 
     The page is one file that works without a network. With --out, it is written and not opened.
     """

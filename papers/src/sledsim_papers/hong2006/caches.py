@@ -386,8 +386,8 @@ def mcd_half_of_mems(study: Study) -> Finding:
         f"{all_loads(study)}; {SET_UP}",
         intervals=paired([found["mems"].over(found["mcd_all"])]),
         scenarios=shown(study, best, "mems", "mcd_all"),
-        cause="The week of hplajw fits the cache, so that nearly all of its requests are served by MEMS, and the "
-        "larger MEMS storage behind the controller has nothing to be faster with.",
+        cause="The data of hplajw's week fit in the cache, so MEMS serves nearly all of its requests. A larger MEMS "
+        "storage behind the controller is therefore not faster.",
         probes=tuple(Probe(f"{LOADS[load].label} alone", value) for load, value in ratios.items() if load != best),
         shape_holds=all(_between(study, load) for load in ("tpcc", "cello", "hplajw")),
     )

@@ -224,9 +224,9 @@ def cello_mwb(study: Study) -> Finding:
         intervals=paired([gains]),
         scenarios=shown(study, "cello", "disk", "mwb"),
         curve=rows_of_means(found),
-        cause="A request that evicts a dirty line from the controller's cache waits until the line is written: with "
-        "the write buffer to MEMS, without it to the disk. How many do depends on where the trace writes, of which "
-        "nothing is published. Where requests come faster the gain hardly changes.",
+        cause="A request that evicts a dirty line from the controller's cache waits until the line is written: to MEMS "
+        "with the write buffer, to the disk without it. The number of such requests depends on the addresses of writes "
+        "in the trace, which are not published. At higher request rates the gain hardly changes.",
         probes=study.probes(
             lambda: (
                 Probe("controller that writes through", exposed()),
@@ -247,8 +247,9 @@ def cello_order(study: Study, *names: str) -> Finding:
         said(study, "cello"),
         scenarios=shown(study, "cello", *names),
         curve=rows_of_means(found),
-        cause="Most responses are those of requests that evict a dirty line from the controller's cache, which the "
-        "write buffer takes as fast as the caching disk. With a controller that passes over such lines reads decide.",
+        cause="Most of the response time is that of requests that evict a dirty line from the controller's cache. The "
+        "write buffer accepts such lines as fast as the caching disk. With a controller that skips dirty lines, reads "
+        "decide the order.",
     )
 
 
@@ -277,8 +278,8 @@ def hplajw_ram_lead(study: Study) -> Finding:
         said(study, "hplajw"),
         scenarios=shown(study, "hplajw", "mems", "disk_ram"),
         curve=rows_of_means(found),
-        cause="A request that evicts a dirty line from the controller's cache waits for MEMS, and with RAM below for "
-        "nothing. What misses that RAM within the week is read for the first time, from the disk.",
+        cause="A request that evicts a dirty line from the controller's cache waits for MEMS, but does not wait with "
+        "RAM below the controller. Within the week, each miss in that RAM is a first read, from the disk.",
         probes=study.probes(
             lambda: (
                 Probe(

@@ -264,9 +264,8 @@ def _said_joules(run: "Result") -> str:
 
 #: Why the energies of a replay are not those of the table.
 CAUSE = (
-    "Our runs are shorter than the paper's and of other programs. A G2 draws the power of the tips that a request "
-    "needs, 64 for each block of 512 B, where the paper reckons with 1,000. The table's own energies give its ratio by "
-    "arithmetic."
+    "Our runs are shorter than the paper's, and of other programs. A G2 powers only the tips that a request needs, 64 "
+    "for each block of 512 B; the paper assumes 1,000. The energies in the table give the ratio in the table."
 )
 
 
@@ -367,8 +366,8 @@ def energy_active_share(study: Study) -> Finding:
         "Joules of accessing data on the disk less those on the MEMS device, over all joules saved. "
         f"{' '.join(of.how for of in each)}",
         scenarios=tuple(scenario for of in each for scenario in of.scenarios),
-        cause="In the replay of PostMark the disk hardly idles, so that its accesses save more than all together, of "
-        "which the sled's start-ups are taken off. By Table 4 the disk's performance idle costs nearly as much as its "
+        cause="In the replay of PostMark the disk is hardly ever idle, and the sled's start-ups reduce the total "
+        "saving below that of the accesses. By Table 4 the disk's performance idle costs nearly as much as its "
         "accesses under Andrew.",
         probes=study.probes(
             lambda: (Probe("the table's own energies", tuple(by_table(APPLICATIONS[key]) for key in keys)),)

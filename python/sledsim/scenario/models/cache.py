@@ -192,8 +192,8 @@ class Flush(Model):
     ----------
     demand_only
         If true, dirty blocks are written only when a line has to be evicted or the host flushes (DiskSim 4.0's
-        `Flush policy = 0`). `idle_ms` and `period_s` are then absent, and `high_water` and `low_water` have no
-        effect (default false).
+        `Flush policy = 0`). `idle_ms` and `period_s` must then be absent, and `high_water` and `low_water` have
+        no effect (default false).
     idle_ms
         Time without a request after which dirty blocks are written until the next request; never if absent. 50 ms
         if `flush` is absent (ms; at least 0, at most 1e+09).

@@ -109,14 +109,13 @@ class CommandQueue(Model):
         Number of commands that the drive holds, including the one under service: 32 with SATA. 1 means no queue
         (at least 1, at most 65,536; default 32).
     window
-        Number of commands, the oldest first, that the drive chooses among; all when absent (at least 1, at most
-        65,536).
+        Number of oldest commands that the drive chooses among; all when absent (at least 1, at most 65,536).
     age_limit_ms
         Time in the drive after which the oldest command is served next; no limit when absent (ms; at least 0, at
         most 1,000,000).
     turnaround_ms
-        Time from the end of an access to the choice of the next command. Commands that arrive in it are among the
-        choices (ms; at least 0, at most 1,000; default 0.0).
+        Time from the end of an access to the choice of the next command. Commands that arrive meanwhile are among
+        the choices (ms; at least 0, at most 1,000; default 0.0).
     """
 
     depth: int | None = None
@@ -129,25 +128,25 @@ class DriveWriteCache(Model):
     """A volatile write cache.
 
     A write completes when it is in the cache, unless it is durable (FUA). The drive writes the content back while
-    it is idle, in turn with commands once the cache fills up, and completely for a flush. A flush is not queued:
-    later commands wait for it.
+    it is idle, alternately with commands when the cache fills up, and completely for a flush. A flush is not
+    queued: later commands wait for it.
 
     Attributes
     ----------
     blocks
-        Capacity for data that is not on the medium; 0 switches the cache off. A larger write goes to the medium
-        at once (at least 0, at most 1e+09).
+        Capacity in blocks for data that is not yet on the medium; 0 switches the cache off. A write that is
+        larger than the cache goes to the medium at once (at least 0, at most 1e+09).
     extents
-        Most ranges of contiguous blocks that the cache holds; no limit when absent (at least 1, at most
+        Maximum number of ranges of contiguous blocks in the cache; no limit when absent (at least 1, at most
         1,000,000).
     window
-        Number of ranges, the oldest first, among which the drive writes back that with the shortest positioning
-        time; all when absent (at least 1, at most 1,000,000).
+        Number of oldest ranges that the drive chooses among; all when absent. It writes back the one with the
+        shortest positioning time (at least 1, at most 1,000,000).
     idle_ms
-        Idle time of the arm after which it writes back (ms; at least 0, at most 1,000,000; default 0.0).
+        Idle time of the arm after which the drive writes back (ms; at least 0, at most 1,000,000; default 0.0).
     forced_share
-        Share of the capacity (of blocks or of ranges) from which on the drive writes back one track for each
-        command that it serves (at least 0, at most 1; default 0.75).
+        Share of the capacity (of blocks or of ranges) that is in use when the drive begins to write back one
+        track after each command (at least 0, at most 1; default 0.75).
     """
 
     blocks: int
@@ -378,7 +377,7 @@ class DiskDevice(Model):
     command_queue
         Queue of commands in the drive; without one the drive accepts one command at a time.
     write_cache
-        Volatile write cache, whose content the drive writes to the medium in an order of its own; excludes
+        Volatile write cache, which the drive writes back in an order of its own. It cannot be combined with
         `fast_write`.
     power
         Power of the drive; unknown when absent.

@@ -133,16 +133,16 @@ class MemsDevice(Model):
     spring_factor
         Spring force at full displacement as a fraction of the actuator's force (at least 0, at most 0.99).
     finger_gap_um
-        Distance beyond the travel along Y at which the fingers of the actuator touch. It limits the access speed
-        to that from which actuator and springs stop the sled within this distance (schlosser2000, section 2.3);
-        no limit if absent (um; at least 0.001, at most 10,000).
+        Distance beyond the travel along Y at which the fingers of the actuator touch. It limits the access speed:
+        actuator and springs must be able to stop the sled within this distance (schlosser2000, section 2.3). No
+        limit if absent (um; at least 0.001, at most 10,000).
     resonance_hz
         Resonant frequency of the sled, which sets the settling time constant (Hz; at least 1, at most 1,000,000).
     settle_constants
         Number of time constants of settling after a move along X (at least 0, at most 100).
     tip_deflection_nm
-        Distance along X that tips bend: the sled reaches columns within it without a move along X and settling,
-        and follows the tips during the access. 0: tips do not bend (griffin1999, section 4.1, names bending tips
+        Distance along X that tips bend. Columns within it are reached without a move along X and settling; the
+        sled follows the tips during the access. 0: tips do not bend (griffin1999, section 4.1, names bending tips
         as an optimisation of cylinder switches) (nm; at least 0, at most 1,000,000; default 0.0).
     bit_rate_kbit_s
         Rate at which bits pass under each tip. The access speed is this rate times the bit width (kbit/s; at
@@ -160,8 +160,8 @@ class MemsDevice(Model):
     write_transfer
         When the data of a write cross the bus (default "overlapped").
     buffer_rows
-        Number of rows in a buffer from which reads are answered, the least recently used replaced first; 0 for no
-        buffer. Reads then activate the tips of all blocks of a row, which takes their energy but no time, and a
+        Number of rows in the read buffer, which replaces the least recently used row; 0 for no buffer. With a
+        buffer, reads activate the tips of all blocks of a row, which takes energy but no additional time, and a
         read of buffered rows takes bus time only. Writes go to the media. Batches and merged requests bypass the
         buffer (at least 0, at most 1,000,000; default 0).
     idle

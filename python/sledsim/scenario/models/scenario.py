@@ -25,29 +25,30 @@ WarmupRule = Literal["fixed", "auto"]
 class Precision(Model):
     """The precision at which a run ends.
 
-    The largest half-width of a 95 % confidence interval as a fraction of the result, such as "1%". The run ends
-    when each result given here is known as precisely, or at `requests`; then the result says so.
+    The largest half-width of the 95 % confidence interval as a fraction of the result, such as "1%". The run ends
+    when each result given here has this precision, or after `requests`; a note then names the results that do not
+    have it.
 
     Attributes
     ----------
     response
-        Of the mean response time (fraction; at least 0.0001, at most 1).
+        Precision of the mean response time (fraction; at least 0.0001, at most 1).
     p50
-        Of the median of response times (fraction; at least 0.0001, at most 1).
+        Precision of the median of response times (fraction; at least 0.0001, at most 1).
     p90
-        Of the 0.9-quantile of response times (fraction; at least 0.0001, at most 1).
+        Precision of the 0.9-quantile of response times (fraction; at least 0.0001, at most 1).
     p95
-        Of the 0.95-quantile of response times (fraction; at least 0.0001, at most 1).
+        Precision of the 0.95-quantile of response times (fraction; at least 0.0001, at most 1).
     p99
-        Of the 0.99-quantile of response times (fraction; at least 0.0001, at most 1).
+        Precision of the 0.99-quantile of response times (fraction; at least 0.0001, at most 1).
     p99_9
-        Of the 0.999-quantile of response times (fraction; at least 0.0001, at most 1).
+        Precision of the 0.999-quantile of response times (fraction; at least 0.0001, at most 1).
     energy
-        Of the energy per request (fraction; at least 0.0001, at most 1).
+        Precision of the energy per request (fraction; at least 0.0001, at most 1).
     utilisation
-        Of the utilisation (fraction; at least 0.0001, at most 1).
+        Precision of the utilisation (fraction; at least 0.0001, at most 1).
     hit_ratio
-        Of the hit ratio of the topmost cache (fraction; at least 0.0001, at most 1).
+        Precision of the hit ratio of the topmost cache (fraction; at least 0.0001, at most 1).
     control_variates
         True to estimate the mean response with control variates, where they apply: for Poisson arrivals at a
         single drive (default true).
@@ -88,14 +89,14 @@ class PowerCuts(Model):
 class Run(Model):
     """The length of a run and its warm-up.
 
-    Without a limit, a trace runs to its end and a generator for 100,000 requests, or until its results are as
-    precise as `precision` says.
+    Without a limit, a trace runs to its end and a generator for 100,000 requests; with `precision`, a generator
+    runs until its results are precise enough.
 
     Attributes
     ----------
     requests
-        Submit this many requests, warm-up included, and wait for all of them. With `precision` the most requests;
-        then 10,000,000 by default (at least 1).
+        Submit this many requests, warm-up included, and wait for all of them. With `precision` this is the
+        maximum, by default 10,000,000 (at least 1).
     time_s
         Stop at this simulated time (s; at least 0, at most 1e+10).
     warmup_requests
@@ -104,8 +105,8 @@ class Run(Model):
         Start measuring at this time; with `warmup_requests` too, at the first arrival that meets both (s; at
         least 0, at most 1e+10; default 0.0).
     warmup
-        The rule that sets the warm-up. By default `fixed`; with `precision` and without `warmup_requests` and
-        `warmup_s`, `auto`.
+        The rule that sets the warm-up. By default `fixed`, but `auto` if `precision` is given without
+        `warmup_requests` and `warmup_s`.
     precision
         The precision at which a run of generated requests ends; absent for a run of a fixed length.
     power_cuts

@@ -151,7 +151,7 @@ pub struct CommandQueue {
     #[serde(default = "queue_depth")]
     #[schemars(range(min = 1, max = 65536))]
     pub depth: u32,
-    /// Number of commands, the oldest first, that the drive chooses among; all when absent.
+    /// Number of oldest commands that the drive chooses among; all when absent.
     #[serde(default)]
     #[schemars(range(min = 1, max = 65536))]
     pub window: Option<u32>,
@@ -159,34 +159,36 @@ pub struct CommandQueue {
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e6), extend("x-unit" = "ms"))]
     pub age_limit_ms: Option<f64>,
-    /// Time from the end of an access to the choice of the next command. Commands that arrive in it are among the choices.
+    /// Time from the end of an access to the choice of the next command. Commands that arrive meanwhile are among the choices.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "ms"))]
     pub turnaround_ms: f64,
 }
 
 /// A volatile write cache. A write completes when it is in the cache, unless it is durable (FUA). The drive writes the content back while
-/// it is idle, in turn with commands once the cache fills up, and completely for a flush. A flush is not queued: later commands wait for it.
+/// it is idle, alternately with commands when the cache fills up, and completely for a flush. A flush is not queued: later commands wait
+/// for it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "DriveWriteCache")]
 pub struct WriteCache {
-    /// Capacity for data that is not on the medium; 0 switches the cache off. A larger write goes to the medium at once.
+    /// Capacity in blocks for data that is not yet on the medium; 0 switches the cache off. A write that is larger than the cache goes to
+    /// the medium at once.
     #[schemars(range(min = 0, max = 1000000000))]
     pub blocks: u64,
-    /// Most ranges of contiguous blocks that the cache holds; no limit when absent.
+    /// Maximum number of ranges of contiguous blocks in the cache; no limit when absent.
     #[serde(default)]
     #[schemars(range(min = 1, max = 1000000))]
     pub extents: Option<u32>,
-    /// Number of ranges, the oldest first, among which the drive writes back that with the shortest positioning time; all when absent.
+    /// Number of oldest ranges that the drive chooses among; all when absent. It writes back the one with the shortest positioning time.
     #[serde(default)]
     #[schemars(range(min = 1, max = 1000000))]
     pub window: Option<u32>,
-    /// Idle time of the arm after which it writes back.
+    /// Idle time of the arm after which the drive writes back.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e6), extend("x-unit" = "ms"))]
     pub idle_ms: f64,
-    /// Share of the capacity (of blocks or of ranges) from which on the drive writes back one track for each command that it serves.
+    /// Share of the capacity (of blocks or of ranges) that is in use when the drive begins to write back one track after each command.
     #[serde(default = "forced_share")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub forced_share: f64,
@@ -456,7 +458,7 @@ pub struct DiskParameters {
     /// Queue of commands in the drive; without one the drive accepts one command at a time.
     #[serde(default)]
     pub command_queue: Option<CommandQueue>,
-    /// Volatile write cache, whose content the drive writes to the medium in an order of its own; excludes `fast_write`.
+    /// Volatile write cache, which the drive writes back in an order of its own. It cannot be combined with `fast_write`.
     #[serde(default)]
     pub write_cache: Option<WriteCache>,
     /// Power of the drive; unknown when absent.

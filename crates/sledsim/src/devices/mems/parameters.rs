@@ -80,7 +80,7 @@ pub enum WriteTransfer {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RowDirection {
-    /// The direction in which the sled gets to the row sooner, so that passes over the rows of a cylinder alternate.
+    /// The direction in which the sled reaches the row sooner, so that passes over the rows of a cylinder alternate.
     #[default]
     Alternating,
     /// That of the row's track: upward, or with `layout = "serpentine"` downward on every second track (griffin1999, section 4.1).
@@ -250,8 +250,8 @@ pub struct MemsParameters {
     /// Spring force at full displacement as a fraction of the actuator's force.
     #[schemars(range(min = 0.0, max = 0.99))]
     pub spring_factor: f64,
-    /// Distance beyond the travel along Y at which the fingers of the actuator touch. It limits the access speed to that from which
-    /// actuator and springs stop the sled within this distance (schlosser2000, section 2.3); no limit if absent.
+    /// Distance beyond the travel along Y at which the fingers of the actuator touch. It limits the access speed: actuator and springs must
+    /// be able to stop the sled within this distance (schlosser2000, section 2.3). No limit if absent.
     #[serde(default)]
     #[schemars(range(min = 0.001, max = 10000.0), extend("x-unit" = "um"))]
     pub finger_gap_um: Option<f64>,
@@ -261,8 +261,8 @@ pub struct MemsParameters {
     /// Number of time constants of settling after a move along X.
     #[schemars(range(min = 0.0, max = 100.0))]
     pub settle_constants: f64,
-    /// Distance along X that tips bend: the sled reaches columns within it without a move along X and settling, and follows the tips
-    /// during the access. 0: tips do not bend (griffin1999, section 4.1, names bending tips as an optimisation of cylinder switches).
+    /// Distance along X that tips bend. Columns within it are reached without a move along X and settling; the sled follows the tips during
+    /// the access. 0: tips do not bend (griffin1999, section 4.1, names bending tips as an optimisation of cylinder switches).
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1000000.0), extend("x-unit" = "nm"))]
     pub tip_deflection_nm: f64,
@@ -284,9 +284,9 @@ pub struct MemsParameters {
     /// When the data of a write cross the bus.
     #[serde(default)]
     pub write_transfer: WriteTransfer,
-    /// Number of rows in a buffer from which reads are answered, the least recently used replaced first; 0 for no buffer. Reads then
-    /// activate the tips of all blocks of a row, which takes their energy but no time, and a read of buffered rows takes bus time
-    /// only. Writes go to the media. Batches and merged requests bypass the buffer.
+    /// Number of rows in the read buffer, which replaces the least recently used row; 0 for no buffer. With a buffer, reads activate the
+    /// tips of all blocks of a row, which takes energy but no additional time, and a read of buffered rows takes bus time only. Writes go
+    /// to the media. Batches and merged requests bypass the buffer.
     #[serde(default)]
     #[schemars(range(min = 0, max = 1000000))]
     pub buffer_rows: u32,

@@ -424,10 +424,10 @@ fn check_precision(run: &RunSpec, workload: &WorkloadSpec, assembly: Option<&ass
         refuse("precision", " is empty: give a result and its precision, such as response = \"1%\"");
     }
     if matches!(workload, WorkloadSpec::Trace(_) | WorkloadSpec::Session(_)) {
-        refuse("precision", " needs generated requests, which don't end: leave it out, or generate the requests");
+        refuse("precision", " needs generated requests, as traces have a fixed length: leave it out, or generate them");
     }
     if run.time_s.is_some() {
-        refuse("precision", " and run.time_s both end the run: leave one out; run.requests is the most requests");
+        refuse("precision", " and run.time_s both end the run: leave one out; run.requests limits the requests");
     }
     if run.warmup_s > 0.0 {
         refuse(

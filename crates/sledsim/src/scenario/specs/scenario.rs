@@ -211,13 +211,12 @@ impl DeviceSpec {
     }
 }
 
-/// The length of a run and its warm-up. Without a limit, a trace runs to its end and a generator for 100,000 requests, or until
-/// its results are as precise as `precision` says.
+/// The length of a run and its warm-up. Without a limit, a trace runs to its end and a generator for 100,000 requests; with `precision`, a
+/// generator runs until its results are precise enough.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RunSpec {
-    /// Submit this many requests, warm-up included, and wait for all of them. With `precision` the most requests; then 10,000,000 by
-    /// default.
+    /// Submit this many requests, warm-up included, and wait for all of them. With `precision` this is the maximum, by default 10,000,000.
     #[schemars(range(min = 1))]
     pub requests: Option<u64>,
     /// Stop at this simulated time.
@@ -229,7 +228,7 @@ pub struct RunSpec {
     /// Start measuring at this time; with `warmup_requests` too, at the first arrival that meets both.
     #[schemars(range(min = 0.0, max = 1e10), extend("x-unit" = "s"))]
     pub warmup_s: f64,
-    /// The rule that sets the warm-up. By default `fixed`; with `precision` and without `warmup_requests` and `warmup_s`, `auto`.
+    /// The rule that sets the warm-up. By default `fixed`, but `auto` if `precision` is given without `warmup_requests` and `warmup_s`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warmup: Option<WarmupRule>,
     /// The precision at which a run of generated requests ends; absent for a run of a fixed length.
@@ -244,43 +243,43 @@ pub struct RunSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WarmupRule {
-    /// As `warmup_requests` and `warmup_s` say.
+    /// The warm-up is `warmup_requests` and `warmup_s`.
     Fixed,
-    /// Detected: a pilot run of at least 1,000 requests finds the number of first requests whose response times depend on the initial
-    /// state, by the rule MSER-5 (White, Cobb and Spratt, 2000).
+    /// The warm-up is detected: a pilot run of at least 1,000 requests finds the number of first requests whose response times depend on
+    /// the initial state, by the rule MSER-5 (White, Cobb and Spratt, 2000).
     Auto,
 }
 
-/// The precision at which a run ends: the largest half-width of a 95 % confidence interval as a fraction of the result, such as
-/// "1%". The run ends when each result given here is known as precisely, or at `requests`; then the result says so.
+/// The precision at which a run ends: the largest half-width of the 95 % confidence interval as a fraction of the result, such as "1%". The
+/// run ends when each result given here has this precision, or after `requests`; a note then names the results that do not have it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PrecisionSpec {
-    /// Of the mean response time.
+    /// Precision of the mean response time.
     #[schemars(range(min = 0.0001, max = 1.0), extend("x-unit" = "fraction"))]
     pub response: Option<f64>,
-    /// Of the median of response times.
+    /// Precision of the median of response times.
     #[schemars(range(min = 0.0001, max = 1.0), extend("x-unit" = "fraction"))]
     pub p50: Option<f64>,
-    /// Of the 0.9-quantile of response times.
+    /// Precision of the 0.9-quantile of response times.
     #[schemars(range(min = 0.0001, max = 1.0), extend("x-unit" = "fraction"))]
     pub p90: Option<f64>,
-    /// Of the 0.95-quantile of response times.
+    /// Precision of the 0.95-quantile of response times.
     #[schemars(range(min = 0.0001, max = 1.0), extend("x-unit" = "fraction"))]
     pub p95: Option<f64>,
-    /// Of the 0.99-quantile of response times.
+    /// Precision of the 0.99-quantile of response times.
     #[schemars(range(min = 0.0001, max = 1.0), extend("x-unit" = "fraction"))]
     pub p99: Option<f64>,
-    /// Of the 0.999-quantile of response times.
+    /// Precision of the 0.999-quantile of response times.
     #[schemars(range(min = 0.0001, max = 1.0), extend("x-unit" = "fraction"))]
     pub p99_9: Option<f64>,
-    /// Of the energy per request.
+    /// Precision of the energy per request.
     #[schemars(range(min = 0.0001, max = 1.0), extend("x-unit" = "fraction"))]
     pub energy: Option<f64>,
-    /// Of the utilisation.
+    /// Precision of the utilisation.
     #[schemars(range(min = 0.0001, max = 1.0), extend("x-unit" = "fraction"))]
     pub utilisation: Option<f64>,
-    /// Of the hit ratio of the topmost cache.
+    /// Precision of the hit ratio of the topmost cache.
     #[schemars(range(min = 0.0001, max = 1.0), extend("x-unit" = "fraction"))]
     pub hit_ratio: Option<f64>,
     /// True to estimate the mean response with control variates, where they apply: for Poisson arrivals at a single drive.

@@ -74,7 +74,7 @@ pub enum WritePolicy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Eviction {
-    /// Dirty lines are passed over: the policy evicts the next clean line. A request waits only if there is none.
+    /// Dirty lines are skipped: the policy evicts the next clean line. A request waits only if there is none.
     #[default]
     Skip,
     /// The policy evicts the next line, clean or dirty. A request waits until the dirty blocks of that line are written, as in
@@ -112,7 +112,7 @@ impl Default for ReadAheadSpec {
 #[serde(deny_unknown_fields)]
 pub struct FlushSpec {
     /// If true, dirty blocks are written only when a line has to be evicted or the host flushes (DiskSim 4.0's `Flush policy = 0`).
-    /// `idle_ms` and `period_s` are then absent, and `high_water` and `low_water` have no effect.
+    /// `idle_ms` and `period_s` must then be absent, and `high_water` and `low_water` have no effect.
     #[serde(default)]
     pub demand_only: bool,
     /// Time without a request after which dirty blocks are written until the next request; never if absent. 50 ms if `flush` is
