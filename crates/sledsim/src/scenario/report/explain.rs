@@ -106,12 +106,12 @@ fn range(list: &str, from: u32, count: u32) -> String {
 
 /// Returns where writes to a device wait, and how many of them a power cut loses.
 fn write_note(device: &DeviceSpec) -> String {
-    match device {
-        DeviceSpec::Disk(disk) if disk.fast_write != FastWrite::None => {
-            let blocks = u64::from(disk.buffer_segments) * u64::from(disk.segment_blocks);
-            let bytes = shown_bytes(blocks * u64::from(disk.block_bytes));
-            format!("writes are acknowledged from a volatile buffer: a power cut loses up to {bytes} of them")
-        }
-        _ => "writes wait for the medium here".into(),
-    }
+    let DeviceSpec::Disk(disk) = device else { return "writes wait for the medium here".into() };
+    let blocks = match (&disk.write_cache, disk.fast_write) {
+        (Some(cache), _) if cache.blocks > 0 => cache.blocks,
+        (_, FastWrite::None) => return "writes wait for the medium here".into(),
+        _ => u64::from(disk.buffer_segments) * u64::from(disk.segment_blocks),
+    };
+    let bytes = shown_bytes(blocks * u64::from(disk.block_bytes));
+    format!("writes are acknowledged from a volatile buffer: a power cut loses up to {bytes} of them")
 }
