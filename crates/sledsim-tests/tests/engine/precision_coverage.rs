@@ -155,7 +155,11 @@ fn seeds() -> u64 {
 /// Fewest intervals that must contain the reference: 90 %, two standard errors below 93 %. With control variates and a loose target,
 /// runs end after so few batches that intervals contain it less often: 80 %.
 fn covered_at_least(has_controls: bool) -> usize {
-    if has_controls { size(8, 160) } else { size(9, 180) }
+    if has_controls {
+        size(8, 160)
+    } else {
+        size(9, 180)
+    }
 }
 
 /// The runs of a system with every seed.

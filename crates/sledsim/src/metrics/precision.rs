@@ -288,8 +288,7 @@ impl PrecisionRule {
             return Some(self.next_stop());
         }
         let measured = at.submitted - self.warmup_requests;
-        self.is_overloaded =
-            measured >= OVERLOAD_FROM && at.in_system as f64 > OVERLOAD_SHARE * measured as f64;
+        self.is_overloaded = measured >= OVERLOAD_FROM && at.in_system as f64 > OVERLOAD_SHARE * measured as f64;
         self.estimate(recorder);
         if self.is_overloaded || self.is_reached() {
             return None;
