@@ -156,9 +156,10 @@ fn mechanics() -> impl Strategy<Value = Map<String, Value>> {
         if sparing == "none" {
             zones.iter_mut().for_each(|zone| zone["spares"] = 0.into());
         }
+        let group = if mapping == "seek-first-serpentine" { 1 + cylinders / 3 } else { 1 };
         let drive = json!({
             "name": "random", "surfaces": surfaces, "cylinders": cylinders, "zones": zones, "seek": seek,
-            "mapping": mapping, "mapping_group_cylinders": 1 + cylinders / 3, "sparing": sparing, "sparing_range_cylinders": range_cylinders,
+            "mapping": mapping, "mapping_group_cylinders": group, "sparing": sparing, "sparing_range_cylinders": range_cylinders,
             "rotation_rpm": rpm, "rotation_error_percent": error_percent, "rotation": rotation,
             "head_switch_ms": head_switch_ms, "write_settle_ms": write_settle_ms, "actuators": actuators,
             "bus_ms_per_block": 0.0,

@@ -20,6 +20,11 @@ use crate::series::{Series, SERIES};
 const NOT_DRAWN: &str =
     "this device cannot be drawn: take a disk, or a MEMS device with transfer = \"rows\" or \"fluid\"";
 
+/// Message for writes that the mechanism serves later than the log says.
+const WRITE_CACHED: &str =
+    "a drive with a write cache writes in an order of its own and cannot be drawn: set device.write_cache.blocks to 0, or use reads \
+     only";
+
 /// Services between two copies of the device.
 const STEP: usize = 128;
 
@@ -119,6 +124,9 @@ impl Playback {
         let served = log_of(scenario, most_requests)?;
         let mut device = device_of(drive)?;
         device.motion_log().ok_or(NOT_DRAWN)?.record();
+        if device.write_caching().is_some() && served.iter().any(|served| served.request.op == Op::Write) {
+            return Err(WRITE_CACHED.to_owned());
+        }
         let mut axes = [Vec::new(), Vec::new()];
         let mut copies = Vec::new();
         let end_ns = served.iter().map(|served| served.service.end.ns()).max().unwrap_or(0);
@@ -448,11 +456,12 @@ fn device_of(drive: &DriveSpec) -> Result<Box<dyn Mechanism>, String> {
     scenario::device_with(&drive.device, spin_down).map_err(|fault| fault.to_string())
 }
 
-/// Returns the first requests of a run, in the order of dispatch. A warm-up is logged, too.
+/// Returns the first requests of a run, in the order of dispatch. A warm-up is logged, too. Flushes without work are left out.
 fn log_of(scenario: &Scenario, most_requests: u64) -> Result<Vec<Served>, String> {
     let mut scenario = scenario.clone();
     scenario.run.warmup_requests = 0;
     scenario.run.warmup_s = 0.0;
+    (scenario.run.warmup, scenario.run.precision) = (None, None);
     scenario.run.requests = Some(scenario.run.requests.map_or(most_requests, |requests| requests.min(most_requests)));
     let keep = Keep { log: true, ..Keep::default() };
     let output =
@@ -461,7 +470,9 @@ fn log_of(scenario: &Scenario, most_requests: u64) -> Result<Vec<Served>, String
     if entries.is_empty() {
         return Err("no request was served: raise run.requests or run.time_s".to_owned());
     }
-    let mut served: Vec<Served> = entries.into_iter().map(|(request, service)| Served { request, service }).collect();
+    let has_work = |(request, service): &(Request, Service)| !request.is_flush() || service.end > service.start;
+    let mut served: Vec<Served> =
+        entries.into_iter().filter(has_work).map(|(request, service)| Served { request, service }).collect();
     served.sort_by_key(|served| (served.service.start, served.request.id));
     Ok(served)
 }

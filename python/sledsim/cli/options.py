@@ -240,12 +240,15 @@ def _mapping_of(columns: list[str] | None) -> dict[str, str] | None:
 
 
 def precision_sets(given: list[str] | None) -> list[str]:
-    """Return the settings of ``--precision response=1%,p99=5%``."""
-    pairs = [pair.strip() for text in given or [] for pair in text.split(",")]
-    for pair in pairs:
-        if not re.fullmatch(r"[a-z0-9_]+ *=.+", pair):
+    """Return the settings of ``--precision response=1%,p99.9=5%``."""
+    settings = []
+    for pair in (pair.strip() for text in given or [] for pair in text.split(",")):
+        found = re.fullmatch(r"([a-z0-9_.]+) *= *(.+)", pair)
+        if not found:
             raise typer.BadParameter(f"{pair!r}: expected RESULT=SHARE, such as response=1%", param_hint="--precision")
-    return [f"run.precision.{pair}" for pair in pairs]
+        result, share = found.groups()
+        settings.append(f"run.precision.{result.replace('.', '_')}={share}")
+    return settings
 
 
 Number = TypeVar("Number", int, float)

@@ -90,6 +90,7 @@ fn designs() -> impl Strategy<Value = DiskParameters> {
                 })
                 .collect();
             let drive = drive(surfaces, &zones.into());
+            let group = if mapping == Mapping::SeekFirstSerpentine { group } else { 1 };
             DiskParameters { sparing, mapping, mapping_group_cylinders: group, sparing_range_cylinders: range, ..drive }
         })
         .prop_filter("contradicts itself", |drive| Layout::new(drive).is_ok())

@@ -71,10 +71,14 @@ fn run_that_misses_its_precision_says_so() {
 
 #[test]
 fn overload_ends_a_run_early() {
-    let overloaded = report(CONSTANT, &["workload.arrival.rate_per_s=1500", "run.precision.response=1%"]);
-    let found = overloaded.precision.unwrap();
-    assert!(!found.reached && found.requests < 20_000, "{found:?}");
-    assert_eq!(overloaded.run.end, "overload");
+    // With a fixed warm-up of no requests, the run processes no events.
+    for warmup in ["run.warmup=auto", "run.warmup=fixed"] {
+        let rate = "workload.arrival.rate_per_s=1500";
+        let overloaded = report(CONSTANT, &[rate, "run.precision.response=1%", warmup]);
+        let found = overloaded.precision.unwrap();
+        assert!(!found.reached && found.requests < 20_000, "{warmup}: {found:?}");
+        assert_eq!(overloaded.run.end, "overload");
+    }
 }
 
 /// The control variate is the queue itself, so the estimate is exact: 1 ms of service and a wait of 2 ms.

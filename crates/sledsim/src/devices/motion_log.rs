@@ -59,7 +59,7 @@ impl Arc {
     }
 }
 
-/// What a mechanism does along an axis.
+/// The kind of movement of a mechanism along an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Movement {
     /// It holds its position: it starts up, settles, or waits for the other axis or for the bus.

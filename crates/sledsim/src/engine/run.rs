@@ -153,6 +153,8 @@ pub trait Observer {
 pub struct Checkpoint<'a> {
     /// Requests submitted so far.
     pub submitted: u64,
+    /// Number of other requests in the system at the last arrival; flushes are not counted.
+    pub in_system: u64,
     /// The system at the last arrival; `None` in a run without events, which computes completions ahead of the clock.
     pub system: Option<&'a System>,
 }
@@ -406,6 +408,7 @@ impl<O: Observer> Run<'_, O> {
         let Some(mut root) = system.lookahead_root() else { return Ok(EndReason::WorkloadEnded) };
         let mut end = EndReason::Requests;
         let mut known_ends = KnownEnds::default();
+        let mut in_system = 0;
         let may_flush = workload.may_flush();
         // Completions that are known, but come after the latest arrival: a flush may complete before them.
         let mut held: VecDeque<Completion> = VecDeque::new();
@@ -468,14 +471,15 @@ impl<O: Observer> Run<'_, O> {
                     break 'arrivals;
                 }
             }
-            if let (false, Some(backlog)) = (request.is_flush(), &mut *backlog) {
-                backlog.arrive(request.arrival, known_ends.arrive(request.arrival));
+            if !request.is_flush() {
+                in_system = known_ends.arrive(request.arrival);
+                backlog.iter_mut().for_each(|backlog| backlog.arrive(request.arrival, in_system));
             }
             if counts.submitted - counts.completed - counts.failed > PARTS_UNDER_WAY.most {
                 return Err(too_many_outstanding(request.arrival));
             }
             if counts.submitted >= *next_check {
-                match observer.check(&Checkpoint { submitted: counts.submitted, system: None }) {
+                match observer.check(&Checkpoint { submitted: counts.submitted, in_system, system: None }) {
                     Some(next) => *next_check = next,
                     None => break,
                 }
@@ -572,9 +576,10 @@ impl<O: Observer> Run<'_, O> {
         self.observer.submitted(&request);
         let refusal = self.system.refusal(&request);
         self.state.counts.oversized += u64::from(refusal == Some(Refusal::TooLarge));
+        let in_system = self.state.counts.traffic.in_system();
         if let (None, Some(_), Some(backlog)) = (refusal, self.state.measured_from, &mut self.state.backlog) {
             if !request.is_flush() {
-                backlog.arrive(request.arrival, self.state.counts.traffic.in_system());
+                backlog.arrive(request.arrival, in_system);
             }
         }
         self.state.counts.traffic.arrive(&request);
@@ -588,7 +593,7 @@ impl<O: Observer> Run<'_, O> {
             return Err(too_many_outstanding(self.system.now()));
         }
         if self.state.counts.submitted >= self.state.next_check {
-            let at = Checkpoint { submitted: self.state.counts.submitted, system: Some(&*self.system) };
+            let at = Checkpoint { submitted: self.state.counts.submitted, in_system, system: Some(&*self.system) };
             match self.observer.check(&at) {
                 Some(next) => self.state.next_check = next,
                 None => self.state.is_satisfied = true,

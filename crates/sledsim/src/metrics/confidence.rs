@@ -182,7 +182,7 @@ pub(super) struct BatchSize {
     pub count: u64,
 }
 
-/// How an interval is found from batches.
+/// The rule for a confidence interval from batches.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BatchRule {
     /// Level of the interval.

@@ -44,7 +44,8 @@ const MAX_BATCHES: usize = 128;
 const MIN_BEYOND: f64 = 10.0;
 /// Requests between two samples of a system at first.
 const FIRST_STRIDE: u64 = 16;
-/// The share of measured requests that are outstanding at a check in a system that cannot keep up with its load.
+/// Number of requests in the system at a check, as a share of the measured requests, above which the system cannot keep up with its
+/// load.
 const OVERLOAD_SHARE: f64 = 0.1;
 /// Fewest measured requests for that.
 const OVERLOAD_FROM: u64 = 4000;
@@ -290,8 +291,7 @@ impl PrecisionRule {
             return Some(self.next_stop());
         }
         let measured = at.submitted - self.warmup_requests;
-        self.is_overloaded = measured >= OVERLOAD_FROM
-            && (measured.saturating_sub(recorder.count())) as f64 > OVERLOAD_SHARE * measured as f64;
+        self.is_overloaded = measured >= OVERLOAD_FROM && at.in_system as f64 > OVERLOAD_SHARE * measured as f64;
         self.estimate(recorder);
         if self.is_overloaded || self.is_reached() {
             return None;

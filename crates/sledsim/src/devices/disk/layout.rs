@@ -102,6 +102,11 @@ impl Layout {
         if p.mapping_group_cylinders == 0 {
             return Err(Fault::out_of_range("mapping_group_cylinders", 0, Range::at_least(1.0)));
         }
+        if p.mapping != Mapping::SeekFirstSerpentine && p.mapping_group_cylinders > 1 {
+            return Err(Fault::conflict("mapping_group_cylinders", p.mapping_group_cylinders)
+                .says(" has no effect with this mapping: leave it out, or set ")
+                .set("mapping", "seek-first-serpentine"));
+        }
         if p.surfaces == 0 || p.cylinders == 0 || p.sparing_range_cylinders == 0 {
             return Err(Fault::conflict("surfaces", p.surfaces)
                 .says(", ")

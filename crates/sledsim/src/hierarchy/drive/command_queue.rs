@@ -74,10 +74,13 @@ impl Scheduler for CommandQueue {
     }
 
     fn take(&mut self, request: &Request, device: &dyn Mechanism) -> bool {
-        match self.commands.iter().position(|command| command.request.id == request.id) {
+        let is_pending = match self.commands.iter().position(|command| command.request.id == request.id) {
             Some(index) => self.commands.remove(index).is_some(),
             None => self.host.take(request, device),
-        }
+        };
+        // An anticipated read is served without a call of `pop`.
+        self.is_serving |= is_pending;
+        is_pending
     }
 
     fn len(&self) -> usize {

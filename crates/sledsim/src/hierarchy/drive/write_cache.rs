@@ -104,7 +104,7 @@ impl WriteCache {
         self.waiting.len() + self.behind_flush.len()
     }
 
-    /// Number of requests in the cache's hands.
+    /// Number of requests that wait for the cache or are served by it, the flush under way included.
     pub(super) fn outstanding(&self) -> usize {
         self.held() + self.transfers.len() + usize::from(self.flush.is_some())
     }
