@@ -225,7 +225,7 @@ fn intervals_at_a_precision_contain_the_long_run_value() {
 #[test]
 fn load_curve_needs_a_tenth_of_the_requests() {
     let (rates, schedulers, target) = size(
-        (vec![100, 600, 1000], vec!["fcfs"], "5%"),
+        (vec![100, 600, 1000], vec!["fcfs"], "2%"),
         ((1..=12).map(|step| 90 * step).collect::<Vec<u32>>(), vec!["fcfs", "clook", "sptf"], "1%"),
     );
     let points: Vec<(u32, &str)> =
