@@ -133,7 +133,8 @@ def file_system(folder: Path) -> Iterator[tuple[Path, Callable[[], object]]]:
             yield mounted, fuse.kill
         finally:
             subprocess.run(["umount", mounted], stderr=subprocess.DEVNULL)
-            subprocess.run(["umount", device], stderr=subprocess.DEVNULL)
+            # The kernel may still be detaching the loop device from the file.
+            subprocess.run(["umount", "--lazy", device], stderr=subprocess.DEVNULL)
             with suppress(subprocess.TimeoutExpired):
                 fuse.wait(timeout=600)
             fuse.kill()

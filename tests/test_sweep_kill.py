@@ -54,7 +54,7 @@ def table_of(store: Path, folder: Path) -> dict[str, bytes]:
     return found
 
 
-#: Runs of the sweep that is killed.
+#: Runs of the sweep that is killed: all together they take seconds, and results are stored once a second.
 RUNS = size(800, 10_000)
 
 
@@ -62,7 +62,7 @@ RUNS = size(800, 10_000)
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, bytes]]:
     """Return the file of a sweep, and its tables."""
     folder = tmp_path_factory.mktemp("undisturbed")
-    file = sweep_file(folder, requests=20, replications=RUNS // 10)
+    file = sweep_file(folder, requests=size(10_000, 1_000), replications=RUNS // 10)
     assert run(file, folder / "s").done == RUNS
     return file, table_of(folder / "s", folder)
 
