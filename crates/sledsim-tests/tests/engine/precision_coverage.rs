@@ -1,8 +1,8 @@
 //! Coverage of the confidence intervals of runs that end at a precision.
 //!
 //! Each system runs with seeds 1 to 200; 95 % of the intervals at the last check should contain the reference, and the number that
-//! does varies by 1.5 % (one standard error). With reduced test sizes, 12 runs must contain it 9 times, which intervals of 95 % fail
-//! with a probability of 0.02 %. The error of a reference from a long run is a tenth of the target or less.
+//! does varies by 1.5 % (one standard error). With reduced test sizes, 12 runs of the first seven systems must contain it 9 times,
+//! which intervals of 95 % fail with a probability of 0.02 %. The error of a reference from a long run is a tenth of the target or less.
 
 use rayon::prelude::*;
 use sledsim::scenario::{PreciseResult, PrecisionReport, Report};
@@ -196,7 +196,7 @@ fn runs(case: &Case, has_controls: bool) -> Runs {
 #[test]
 fn intervals_at_a_precision_contain_the_long_run_value() {
     let mut failures = Vec::new();
-    for case in CASES {
+    for case in &CASES[..size(7, CASES.len())] {
         for has_controls in [true, false] {
             if has_controls && !case.is_controlled() {
                 continue;
