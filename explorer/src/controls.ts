@@ -30,19 +30,22 @@ interface Control {
 
 const names = (values: string[]) => values.map((value) => ({ value, label: value, id: value }));
 
+/** Returns a test for a value of the completed scenario. */
+const has = (path: string, value: string) => (complete: Parameters<typeof get>[0]) => get(complete, path) === value;
+
 const CONTROLS: Control[] = [
   { path: "workload.arrival.rate_per_s", label: "Load (requests/s)", slider: [10, 5000], isShown: (complete) => get(complete, "workload.arrival.rate_per_s") !== undefined },
   {
     path: "workload.time_scale",
     label: "Time scale",
     slider: [0.1, 10],
-    isShown: (complete) => get(complete, "workload.kind") === "trace",
+    isShown: has("workload.kind", "trace"),
   },
   {
     path: "workload.fit",
     label: "Addresses beyond the device",
     choices: () => names(["error", "wrap", "scale"]),
-    isShown: (complete) => get(complete, "workload.kind") === "trace",
+    isShown: has("workload.kind", "trace"),
   },
   {
     path: "workload.location.kind",
@@ -53,21 +56,21 @@ const CONTROLS: Control[] = [
       { value: { kind: "local-walk", scale_bytes: 10_000_000 }, label: "local walk", id: "local-walk" },
       { value: { kind: "sequential", run_requests: 8 }, label: "sequential runs", id: "sequential" },
     ],
-    isShown: (complete) => get(complete, "workload.kind") === "synthetic",
+    isShown: has("workload.kind", "synthetic"),
   },
   {
     path: "workload.location.scale_bytes",
     label: "Mean distance (B)",
     slider: [1e4, 1e9],
-    isShown: (complete) => get(complete, "workload.location.kind") === "local-walk",
+    isShown: has("workload.location.kind", "local-walk"),
   },
   {
     path: "workload.location.run_requests",
     label: "Length of runs (requests)",
     slider: [1, 256],
-    isShown: (complete) => get(complete, "workload.location.kind") === "sequential",
+    isShown: has("workload.location.kind", "sequential"),
   },
-  { path: "workload.size_bytes.value", label: "Request size (B)", slider: [512, 1_048_576], isShown: (complete) => get(complete, "workload.size_bytes.kind") === "fixed" },
+  { path: "workload.size_bytes.value", label: "Request size (B)", slider: [512, 1_048_576], isShown: has("workload.size_bytes.kind", "fixed") },
   { path: "workload.read_fraction", label: "Share of reads", slider: [0, 1], isShown: (complete) => get(complete, "workload.read_fraction") !== undefined },
   { path: "run.requests", label: "Requests", slider: [100, 5000] },
   { path: "seed", label: "Seed", slider: [1, 100] },
@@ -96,7 +99,7 @@ const CONTROLS: Control[] = [
     path: "system.spin_down.after_ms",
     label: "Spin-down timeout",
     slider: [0.1, 10_000],
-    isShown: (complete) => get(complete, "system.spin_down.name") === "timeout",
+    isShown: has("system.spin_down.name", "timeout"),
   },
   { path: "system.device.spring_factor", label: "Springs", slider: [0, 0.95], isShown: (_, mechanism) => mechanism === "mems" },
   { path: "system.device.settle_constants", label: "Settling", slider: [0, 4], isShown: (_, mechanism) => mechanism === "mems" },

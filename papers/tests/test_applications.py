@@ -221,7 +221,7 @@ def test_without_a_machine_claims_use_and_mention_recorded_runs(
     monkeypatch.setenv("SLEDSIM_MACHINE", str(tmp_path))
     for name in APPLICATION_CLAIMS:
         found = experiments()[f"schlosser2000.{name}"](study)
-        assert found.how.endswith(f". {applications.whence()}")
+        assert found.how.endswith(f". {applications.origin_of_runs()}")
         assert f"Runs as recorded {applications._recorded()['made']}" in found.how
         assert claims()[f"schlosser2000.{name}"].verdict(found) in {"reproduced", "shape only", "differs"}
 
@@ -232,9 +232,9 @@ def test_local_and_recorded_runs_are_not_mixed(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(machine, "packages", lambda: applications._recorded()["packages"])
     run = Run("andrew", "g1")
     assert found(run)["trace"].startswith(str(applications.RECORDS)), "none was made here"
-    assert applications.whence().startswith("Runs as recorded")
+    assert applications.origin_of_runs().startswith("Runs as recorded")
     (tmp_path / "another.json").write_text("{}")
-    assert applications.whence() == "Runs made here"
+    assert applications.origin_of_runs() == "Runs made here"
     with pytest.raises(MissingRunsError):
         found(run)
     (tmp_path / f"{run.key(machine.packages())}.json").write_text('{"run_ms": 1.0}')

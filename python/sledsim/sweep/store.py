@@ -109,7 +109,7 @@ class Store(Framed):
         return store
 
     def _repair(self) -> None:
-        """Remove damaged parts; if one has outcomes of runs, remove all parts with outcomes of its batch."""
+        """Remove damaged parts. If one of them holds outcomes of runs, remove all outcomes of its batch."""
         batches, damaged = self._check()
         for batch, files in damaged.items():
             for file in files:

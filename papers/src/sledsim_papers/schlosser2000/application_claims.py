@@ -28,7 +28,7 @@ from sledsim_papers.schlosser2000.applications import (
     Runs,
     inner,
     machines_of,
-    whence,
+    origin_of_runs,
 )
 from sledsim_papers.schlosser2000.microbenchmark import DISKSIM_OVERHEAD_MS
 
@@ -450,12 +450,12 @@ CAUSES: Mapping[str, str] = {
 
 
 def _as_made(work: Callable[[Study, Runs], Finding], study: Study) -> Finding:
-    """Do an experiment, whose runs were made with nothing changed but the motion and devices; say whence they are."""
+    """Do an experiment, where only the motion and the devices may be changed; state the origin of its runs."""
     if study.perturbation or study.seeds != SEEDS:
         raise MissingRunsError
     settings = study.settings if study.settings and study.settings.of_devices else None
     done = work(study, Runs(study.motion or SLED["seek_model"], settings))
-    return replace(done, how=f"{done.how}. {'Runs made here' if settings else whence()}")
+    return replace(done, how=f"{done.how}. {'Runs made here' if settings else origin_of_runs()}")
 
 
 _EXPERIMENTS: dict[str, Callable[[Study, Runs], Finding]] = {

@@ -40,7 +40,7 @@ __all__ = [
     "machines_of",
     "make",
     "record",
-    "whence",
+    "origin_of_runs",
 ]
 
 #: The generations as the paper prints them, and the disks, without write-back: what it says of PostMark needs that.
@@ -237,12 +237,12 @@ def _recorded() -> dict[str, Any]:
 
 
 def are_made_here() -> bool:
-    """Tell whether runs were made here, so that those recorded are left out."""
+    """Return true if runs were made here; the recorded ones are then left out."""
     return machine.is_there() and any(folder().glob("*.json"))
 
 
-def whence() -> str:
-    """Say whether runs were made here, or when and with which kernel those recorded were."""
+def origin_of_runs() -> str:
+    """Return the origin of the runs: made here, or recorded, with the date and the kernel."""
     if are_made_here():
         return "Runs made here"
     packages = _recorded()["packages"].items()
@@ -251,10 +251,10 @@ def whence() -> str:
 
 
 def found(run: Run) -> dict[str, Any]:
-    """Return what a run found: its times, and the path of its ``trace`` where that is kept.
+    """Return the times of a run, and the path of its ``trace`` if that is kept.
 
-    It is that of a run made here; where none of all was, the one recorded, of the same storage, program and machine.
-    The two are not mixed: another build of the server in the guest takes other moments, and a disk may turn between.
+    If any run was made here, the result is of a run made here; otherwise of the recorded run with the same storage,
+    program and machine. The two are not mixed, because another build of the server sends requests at other times.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from sledsim.devices import DiskDrive
 from sledsim_papers.harness.finding import Finding, Probe
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
-from sledsim_papers.schlosser2000.applications import Run, found, whence
+from sledsim_papers.schlosser2000.applications import Run, found, origin_of_runs
 from sledsim_papers.schlosser2000.devices import DISKS
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ REPLAYED = {"andrew": Run("andrew", "g2"), "postmark": Run("postmark", "atlas10k
 
 @dataclass(frozen=True)
 class Energies:
-    """Energies of an application on both devices, J, and what they are from.
+    """Energies of an application on both devices, J, with their source.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ def energies(study: Study, key: str, mode: str = "closed") -> Energies:
     how = (
         f"{application.name}: the requests of our run on {run.device} with the processor time between them, replayed "
         f"on travelstar, {_said_joules(disk)}, and on g2-paper, stopped as soon as nothing waits and started at "
-        f"{ACCESS_W:g} W, {_said_joules(mems)}. {whence()}."
+        f"{ACCESS_W:g} W, {_said_joules(mems)}. {origin_of_runs()}."
     )
     return Energies(
         float(disk.energy.total_j),

@@ -11,7 +11,7 @@ from sledsim_papers.harness.claim import claims, figures_of
 from sledsim_papers.harness.registry import Drawn, picture, sketch
 from sledsim_papers.harness.study import Study
 from sledsim_papers.schlosser2000.application_claims import MACHINE, OURS
-from sledsim_papers.schlosser2000.applications import Runs, whence
+from sledsim_papers.schlosser2000.applications import Runs, origin_of_runs
 from sledsim_papers.schlosser2000.devices import DISKS, NO_BUFFER
 from sledsim_papers.schlosser2000.energy import APPLICATIONS, spent, travelstar
 from sledsim_papers.schlosser2000.experiments import GENERATIONS, reversals_ms, settling
@@ -81,7 +81,7 @@ def _run_times(title: str, application: str, study: Study) -> Drawn:
     if said := _stated_run(application, times):
         shown += stated(said, "device:N", "time", mark="tick")
     panel = shown.properties(width=420, height=280)
-    how = " ".join(filter(None, [f"{OURS[application]}. {MACHINE}. {whence()}.", STATED.get(application)]))
+    how = " ".join(filter(None, [f"{OURS[application]}. {MACHINE}. {origin_of_runs()}.", STATED.get(application)]))
     return Drawn(beside([panel], f"Run time of {title}", OURS[application]), how, stand_in=True)
 
 
