@@ -39,8 +39,8 @@ __all__ = [
     "found",
     "machines_of",
     "make",
-    "record",
     "origin_of_runs",
+    "record",
 ]
 
 #: The generations as the paper prints them, and the disks, without write-back: what it says of PostMark needs that.
