@@ -91,6 +91,11 @@ bench: $(STAMPS)/release $(STAMPS)/dev
 docs: $(STAMPS)/release $(STAMPS)/dev
 	$(BIN)/python tools/site_build.py out/site $(ARGS)
 
+#: make notebooks         build the tutorials as notebooks that run in a browser, in out/site/lite (after `make pyodide`)
+.PHONY: notebooks
+notebooks: $(STAMPS)/release $(STAMPS)/dev $(STAMPS)/lite
+	$(BIN)/python tools/notebooks_build.py out/site/lite
+
 #: make explorer          build the page of `sledsim explore`: the core for WebAssembly, and the page around it (needs Node.js)
 .PHONY: explorer
 explorer_page := python/sledsim/show/templates/explorer.html
@@ -213,6 +218,10 @@ $(STAMPS)/papers: papers/pyproject.toml $(STAMPS)/base
 
 $(STAMPS)/dev: requirements/dev.txt $(STAMPS)/base
 	$(pip_install) -r requirements/dev.txt
+	@touch $@
+
+$(STAMPS)/lite: requirements/lite.txt $(STAMPS)/base
+	$(pip_install) -r requirements/lite.txt
 	@touch $@
 
 # The extension as a release build, for everything except tests; or built like the Rust tests, so that the core is compiled once for

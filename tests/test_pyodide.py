@@ -17,7 +17,9 @@ import pytest
 
 import sledsim
 from conftest import ROOT
+from notebooks_build import notebooks
 from sledsim import _core
+from sledsim.cli.browser import run_line
 from test_explorer import SCENARIOS
 
 if TYPE_CHECKING:
@@ -212,3 +214,41 @@ def cells_of(tutorial: Path) -> str:
 @pytest.mark.parametrize("name", ["first-answer", "notebook", "scheduling", "study", "your-own-trace", "exercises"])
 def test_tutorials_run(with_packages: Callable[[str], str], name: str) -> None:
     with_packages(cells_of(ROOT / "docs" / "tutorials" / f"{name}.md"))
+
+
+def test_notebooks_for_browsers_install_the_package_first() -> None:
+    found = {name: json.loads(text) for name, text in notebooks().items()}
+    assert {"first-answer.ipynb", "notebook.ipynb", "scheduling.ipynb"} <= set(found)
+    for name, notebook in found.items():
+        assert notebook["metadata"]["kernelspec"]["name"] == "python", name
+        title, setup = ("".join(cell["source"]) for cell in notebook["cells"][:2])
+        assert (title.startswith("# "), "%pip install" in setup) == (True, True), name
+        texts = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
+        assert not [text for text in texts if ".md)" in text], name
+
+
+def test_a_line_runs_without_a_shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run_line("sledsim example scenario.toml") == 0
+    assert run_line("cat scenario.toml | grep device") == 0
+    assert capsys.readouterr().out.splitlines()[-1] == 'device = "g2"'
+    assert run_line("cat scenario.toml | grep nothing") == 1
+    assert run_line("cat missing.toml") == 1
+    assert run_line("ls") == 127
+    assert "a browser has no shell" in capsys.readouterr().out
+
+
+def test_tutorials_use_only_commands_that_work_without_a_shell() -> None:
+    lines = [
+        line.removeprefix("!")
+        for text in notebooks().values()
+        for cell in json.loads(text)["cells"]
+        if cell["cell_type"] == "code"
+        for line in "".join(cell["source"]).splitlines()
+        if line.startswith("!")
+    ]
+    assert len(lines) > 20
+    for line in lines:
+        assert re.fullmatch(r"(sledsim|cat) [^|;&<>]+(\| grep [^|;&<>]+)?", line), line

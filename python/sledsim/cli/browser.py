@@ -12,7 +12,11 @@ def enable_commands() -> None:
     """Make IPython run lines such as ``!sledsim run scenario.toml`` with :func:`run_line`."""
     from IPython import get_ipython
 
-    get_ipython().system = run_line
+    def run(line: str) -> None:
+        # IPython would display a result.
+        run_line(line)
+
+    get_ipython().system = run
 
 
 def run_line(line: str) -> int:
@@ -28,20 +32,25 @@ def run_line(line: str) -> int:
     if words[:1] not in (["sledsim"], ["cat"]) or filters[:1] not in ([], ["grep"]):
         print(f"{line}: a browser has no shell; only `sledsim …`, `cat FILE` and `| grep TEXT` work")
         return 127
-    if not filters:
-        return _run(words)
-    with contextlib.redirect_stdout(io.StringIO()) as output:
-        _run(words)
-    found = [row for row in output.getvalue().splitlines() if " ".join(filters[1:]) in row]
-    print(*found, sep="\n")
-    return 0 if found else 1
+    # Typer writes bytes to the streams of a notebook, because they do not refuse them; the notebook shows only text.
+    with contextlib.redirect_stdout(io.StringIO()) as output, contextlib.redirect_stderr(output):
+        status = _run(words)
+    text = output.getvalue()
+    if filters:
+        text = "".join(row for row in text.splitlines(keepends=True) if " ".join(filters[1:]) in row)
+        status = 0 if text else 1
+    print(text, end="")
+    return status
 
 
 def _run(words: list[str]) -> int:
     program, *arguments = words
     if program == "cat":
-        for path in arguments:
-            print(Path(path).read_text(encoding="utf-8"), end="")
+        try:
+            print(*(Path(path).read_text(encoding="utf-8") for path in arguments), sep="", end="")
+        except OSError as error:
+            print(f"cat: {error.filename}: {error.strerror}")
+            return 1
         return 0
     from sledsim.cli.app import app
 
