@@ -25,6 +25,16 @@ const WRITE_CACHED: &str =
     "a drive with a write cache writes in an order of its own and cannot be drawn: set device.write_cache.blocks to 0, or use reads \
      only";
 
+/// Message for requests that fail, which the log leaves out.
+const TIPS_FAILED: &str =
+    "requests fail because of failed tips, and such a run cannot be drawn: lower device.failed_tips, or use sledsim run";
+
+/// Message for a run without services.
+const NONE_SERVED: &str = "no request was served: raise run.requests or run.time_s";
+
+/// Message for a mechanism that stops in the middle of an access.
+const POWER_CUT: &str = "a run with power cuts cannot be drawn: leave out run.power_cuts, or use sledsim run";
+
 /// Services between two copies of the device.
 const STEP: usize = 128;
 
@@ -120,9 +130,15 @@ impl Playback {
             "only a drive of one mechanism that serves its requests one by one can be drawn: remove arrays, caches, batches, \
              merging and subsector accesses, or use sledsim run",
         )?;
+        if scenario.run.power_cuts.is_some() {
+            return Err(POWER_CUT.to_owned());
+        }
         let report = resolved.run(&Keep::default(), &mut |_| true).map_err(|error| error.to_string())?.report;
         let served = log_of(scenario, most_requests)?;
         let mut device = device_of(drive)?;
+        if served.is_empty() {
+            return Err(if device.defects().is_some() { TIPS_FAILED } else { NONE_SERVED }.to_owned());
+        }
         device.motion_log().ok_or(NOT_DRAWN)?.record();
         if device.write_caching().is_some() && served.iter().any(|served| served.request.op == Op::Write) {
             return Err(WRITE_CACHED.to_owned());
@@ -139,6 +155,9 @@ impl Playback {
                 copy_at += STEP;
             }
             if device.serve(service.start, request) != *service {
+                if device.defects().is_some() {
+                    return Err(TIPS_FAILED.to_owned());
+                }
                 return Err(format!("request {index} does not have the service of the log when it is served again"));
             }
             for (axis, arcs) in axes.iter_mut().zip(device.motion_log().map(|log| log.take()).unwrap_or_default()) {
@@ -467,9 +486,6 @@ fn log_of(scenario: &Scenario, most_requests: u64) -> Result<Vec<Served>, String
     let output =
         scenario::run_keeping(&scenario, Vec::new(), &keep, &mut |_| true).map_err(|error| error.to_string())?;
     let entries = output.recorder.log().map(|log| log.entries.clone()).unwrap_or_default();
-    if entries.is_empty() {
-        return Err("no request was served: raise run.requests or run.time_s".to_owned());
-    }
     let has_work = |(request, service): &(Request, Service)| !request.is_flush() || service.end > service.start;
     let mut served: Vec<Served> =
         entries.into_iter().filter(has_work).map(|(request, service)| Served { request, service }).collect();
@@ -602,5 +618,26 @@ mod tests {
             let fault = opened.expect_err("it cannot be drawn");
             assert!(fault.contains(says), "{fault}");
         }
+    }
+
+    #[test]
+    fn power_cuts_and_failing_requests_are_named() {
+        let open = |device: Value, run: Value| {
+            let workload = json!({"arrival": {"kind": "poisson", "rate_per_s": 100}});
+            let scenario = json!({"workload": workload, "system": {"device": device}, "run": run});
+            resolve(scenario).and_then(|resolved| Playback::new(&resolved, 300).map(drop))
+        };
+        let fault = open(json!("g2"), json!({"requests": 300, "power_cuts": {"times_s": [1.0]}}));
+        assert!(fault.expect_err("it has a power cut").contains("leave out run.power_cuts"));
+        let tips = |failed_tips: u32| json!({"name": "g2", "failed_tips": failed_tips});
+        // Some requests fail, and all of them.
+        for failed_tips in [20, 200] {
+            let fault = open(tips(failed_tips), json!({"requests": 300})).expect_err("requests fail");
+            assert!(fault.contains("lower device.failed_tips"), "{failed_tips} tips: {fault}");
+        }
+        // A spare tip replaces the failed one.
+        let mut spared = tips(1);
+        spared["spare_tips"] = json!(64);
+        assert_eq!(open(spared, json!({"requests": 300})), Ok(()));
     }
 }

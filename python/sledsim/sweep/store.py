@@ -113,7 +113,7 @@ class Store(Framed):
         batches, damaged = self._check()
         for batch, files in damaged.items():
             for file in files:
-                LOG.warning("%s: damaged or missing; the runs that it belongs to are done again", visible(str(file)))
+                LOG.warning("%s: damaged or missing; its runs will be repeated", visible(str(file)))
             manifest = batches.get(batch, Manifest({}))
             bad = {file.parent.name for file in files}
             if bad.intersection(RUN_TABLES):
