@@ -38,8 +38,8 @@ def page(scenario: ScenarioLike | None = None, overrides: Sets = (), *, lesson: 
     """
     built = files("sledsim.show") / PAGE
     if not built.is_file():
-        says = "the page is not built: run `make explorer` in a checkout of Sledsim, which needs Node.js"
-        raise make_error(SledsimError, "unsupported", says)
+        message = "the page is not built: run `make explorer` in a checkout of Sledsim, which needs Node.js"
+        raise make_error(SledsimError, "unsupported", message)
     start: dict[str, Any] = {}
     if scenario is not None:
         start["scenario"] = scenario_of_page(scenario, overrides)
@@ -74,9 +74,9 @@ def scenario_of_page(scenario: ScenarioLike, overrides: Sets = ()) -> dict[str, 
     """
     resolved = resolve(scenario, overrides)
     if resolved.values["workload"]["kind"] == "trace":
-        says = (
+        message = (
             ": is a trace: the page cannot read files; explore a synthetic workload, drop the trace on the page, or "
             "use `sledsim replay --plot`"
         )
-        raise make_error(ScenarioError, "unsupported", says, path="workload.kind", value="trace")
+        raise make_error(ScenarioError, "unsupported", message, path="workload.kind", value="trace")
     return short_scenario(resolved)

@@ -98,11 +98,11 @@ class Question(Table):
     def _has_one_kind(cls, at_least: float | None, info: ValidationInfo) -> float | None:
         is_goal = at_least is not None or info.data.get("at_most") is not None
         if is_goal and (info.data.get("choices") or info.data.get("relative_to") is not None):
-            says = ": at_most and at_least set a goal, which has neither choices nor relative_to"
-            raise KeysError(Fault("conflict", says, path="at_most"), beside=True)
+            message = ": at_most and at_least set a goal, which has neither choices nor relative_to"
+            raise KeysError(Fault("conflict", message, path="at_most"), beside=True)
         if info.data.get("choices") and info.data.get("relative_to") is not None:
-            says = ": relative_to belongs to a question for a number, which has no choices"
-            raise KeysError(Fault("conflict", says, path="relative_to"), beside=True)
+            message = ": relative_to belongs to a question for a number, which has no choices"
+            raise KeysError(Fault("conflict", message, path="relative_to"), beside=True)
         return at_least
 
     @property
@@ -198,8 +198,8 @@ class Lesson(BasedOnScenario):
                 return with_facts(fault, setting=None, file=at.file, line=at.line)
         return self._source.located(fault)
 
-    def _wrong(self, kind: str, path: str, says: str, value: object = None) -> SledsimError:
-        fault = Fault(kind, f": {says}", path=path, value=value)
+    def _wrong(self, kind: str, path: str, message: str, value: object = None) -> SledsimError:
+        fault = Fault(kind, f": {message}", path=path, value=value)
         return _core.error_of(ScenarioError, [self._located(fault, ())])
 
     def _value(self, metric: str, path: str, *layers: tuple[str, Sequence[str]]) -> float:
@@ -207,9 +207,9 @@ class Lesson(BasedOnScenario):
         if metric not in numbers:
             last = metric.rpartition(".")[2]
             known = [name for name in numbers if last in name] or list(numbers)
-            says = f"metric {metric!r} is not in the result of the run"
+            message = f"metric {metric!r} is not in the result of the run"
             error = make_error(
-                ScenarioError, "unknown-name", says, path=f"{path}.metric", value=metric, known=known[:12]
+                ScenarioError, "unknown-name", message, path=f"{path}.metric", value=metric, known=known[:12]
             )
             raise _core.error_of(ScenarioError, [self._located(fault, ()) for fault in error.faults])
         return numbers[metric]
@@ -249,20 +249,22 @@ class Lesson(BasedOnScenario):
             )
             ranked = sorted(values, reverse=question.right == "highest")
             if abs(ranked[0] - ranked[1]) <= LEAST_DIFFERENCE * max(abs(ranked[0]), abs(ranked[1])):
-                says = (
+                message = (
                     f"the two {question.right} values of {question.metric} differ by less than {LEAST_DIFFERENCE:.0%} "
                     f"({ranked[0]:.4g} and {ranked[1]:.4g}): give the choices settings that differ more"
                 )
-                raise self._wrong("conflict", f"{path}.choices", says)
+                raise self._wrong("conflict", f"{path}.choices", message)
             return Answer(question, question.choices[values.index(ranked[0])].text, values)
         value = self._value(question.metric, path, *layers)
         if question.kind == "goal":
             start = self._value(question.metric, path, layers[0])
             if question.is_met(start) or not question.is_met(value):
                 when = "from the start" if question.is_met(start) else "not met by its overrides"
-                says = f"the goal is {'met ' if question.is_met(start) else ''}{when}: {question.metric} is "
-                says += f"{start if question.is_met(start) else value:.4g}"
-                raise self._wrong("conflict", f"{path}.{'at_least' if question.at_most is None else 'at_most'}", says)
+                message = f"the goal is {'met ' if question.is_met(start) else ''}{when}: {question.metric} is "
+                message += f"{start if question.is_met(start) else value:.4g}"
+                raise self._wrong(
+                    "conflict", f"{path}.{'at_least' if question.at_most is None else 'at_most'}", message
+                )
             return Answer(question, ", ".join(question.overrides), (value,))
         if question.relative_to is None:
             return Answer(question, f"{value:.4g} {question.unit or unit_of(question.metric)}".rstrip(), (value,))
@@ -381,7 +383,7 @@ def load_lesson(name: LessonLike) -> Lesson:
     """
     if isinstance(name, str) and not Path(name).suffix and "\n" not in name:
         if name not in LESSONS:
-            says = f"lesson {name!r}: no such lesson, and not the name of a file"
-            raise make_error(ScenarioError, "unknown-name", says, path="lesson", value=name, known=LESSONS)
+            message = f"lesson {name!r}: no such lesson, and not the name of a file"
+            raise make_error(ScenarioError, "unknown-name", message, path="lesson", value=name, known=LESSONS)
         return _load_built_in(name)
     return Lesson.load(Path(name) if isinstance(name, str) and "\n" not in name else name)

@@ -113,7 +113,7 @@ def explore(
         If anywidget is not installed, the page is not built, or the scenario or the lesson is wrong.
     """
     if height_px < LEAST_HEIGHT_PX:
-        says = f"height_px = {height_px!r}: expected a whole number from {LEAST_HEIGHT_PX} up"
-        raise make_error(SledsimError, "out-of-range", says, path="height_px", value=height_px)
+        message = f"height_px = {height_px!r}: expected a whole number from {LEAST_HEIGHT_PX} up"
+        raise make_error(SledsimError, "out-of-range", message, path="height_px", value=height_px)
     widget = _widget_class()
     return Explorer(widget(page=page(scenario, overrides, lesson=lesson), height_px=height_px))

@@ -109,11 +109,11 @@ def robust_orders() -> list[list[str]]:
             told = ", ".join(f"{device} {times[device]:,.0f}" for device in ranked)
             swapped = _swapped(ranked, before)
             changed.update(dict.fromkeys(swapped))
-            says = "" if not guest else ", ".join(swapped) + " change places" if swapped else "the same"
-            rows.append([application, name, told, says])
+            message = "" if not guest else ", ".join(swapped) + " change places" if swapped else "the same"
+            rows.append([application, name, told, message])
         tried = rows[-1][1] != "as the paper's"
-        says = f"not robust: {', '.join(changed)}" if changed else "robust" if tried else "no other was tried"
-        rows.append([application, "any of them", "", says])
+        message = f"not robust: {', '.join(changed)}" if changed else "robust" if tried else "no other was tried"
+        rows.append([application, "any of them", "", message])
     return rows
 
 
