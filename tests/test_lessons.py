@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import sledsim
+from site_build import prepare
 from sledsim.explorer import html_page, notebook
 from sledsim.explorer.html_page import NO_START
 from sledsim.explorer.lesson import LESSONS, Lesson, load_lesson
@@ -210,3 +211,19 @@ def test_a_notebook_has_the_scenario_and_the_result_of_the_page(
     assert "application/vnd.jupyter.widget-view+json" in (shown[0] if isinstance(shown, tuple) else shown)
     with pytest.raises(sledsim.SledsimError, match="height_px = 100: expected a whole number from 200 up"):
         sledsim.explore(height_px=100)
+
+
+@pytest.mark.parametrize("is_built", [False, True])
+def test_the_site_shows_the_page_if_it_is_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_built: bool
+) -> None:
+    built = tmp_path / "built.html"
+    monkeypatch.setattr(html_page, "PAGE", str(built))
+    if is_built:
+        built.write_text(NO_START)
+    prepare(tmp_path / "sources")
+    embedded = tmp_path / "sources" / "_static" / "explorer.html"
+    assert embedded.exists() == is_built
+    guide = (tmp_path / "sources" / "how-to" / "explore.md").read_text()
+    assert ('<iframe src="../_static/explorer.html"' in guide) == is_built
+    assert "generated:" not in guide

@@ -10,7 +10,7 @@ from sledsim.explorer.short import short_scenario
 from sledsim.scenario.reading import ScenarioLike, Sets, resolve
 from sledsim.show.faults import make_error
 
-__all__ = ["page", "scenario_of_page"]
+__all__ = ["is_built", "page", "scenario_of_page"]
 
 #: The page in the package `sledsim.show`, which `make explorer` builds.
 PAGE = "templates/explorer.html"
@@ -36,8 +36,7 @@ def page(scenario: ScenarioLike | None = None, overrides: Sets = (), *, lesson: 
     SledsimError
         If the page is not built, or the scenario or the lesson is wrong.
     """
-    built = files("sledsim.show") / PAGE
-    if not built.is_file():
+    if not is_built():
         message = "the page is not built: run `make explorer` in a checkout of Sledsim, which needs Node.js"
         raise make_error(SledsimError, "unsupported", message)
     start: dict[str, Any] = {}
@@ -54,7 +53,12 @@ def page(scenario: ScenarioLike | None = None, overrides: Sets = (), *, lesson: 
     start["lesson"] = next((index for index, each in enumerate(lessons) if each is opened), None)
     # A closing tag in a string would end the element.
     text = json.dumps(start).replace("<", "\\u003c")
-    return built.read_text(encoding="utf-8").replace(NO_START, NO_START.replace("{}", text), 1)
+    return (files("sledsim.show") / PAGE).read_text(encoding="utf-8").replace(NO_START, NO_START.replace("{}", text), 1)
+
+
+def is_built() -> bool:
+    """Return true if the page is there."""
+    return (files("sledsim.show") / PAGE).is_file()
 
 
 def scenario_of_page(scenario: ScenarioLike, overrides: Sets = ()) -> dict[str, Any]:
