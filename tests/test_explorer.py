@@ -255,6 +255,30 @@ def test_what_is_drawn_is_the_position_of_the_core_at_1000_instants(opened: Brow
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("device", ["g2", "g3", "griffin1999"])
+def test_the_sled_is_over_the_blocks_of_the_log_at_1000_instants(opened: Browser, device: str) -> None:
+    """Log and addresses come from the package. Half-way through the transfer of a block, the sled is in its row."""
+    scenario = _scenario(device, "sptf", 900, 1000, size_bytes={"kind": "fixed", "value": 512})
+    _run(opened, scenario)
+    sled: Any = sledsim.Device(device)
+    log = sledsim.run(scenario, log=True).relation().order("start_ns, id").fetchnumpy()
+    passing_ns = log["servo_ns"] + log["transfer_ns"]
+    at_ms = (log["start_ns"] + log["startup_ns"] + log["seek_ns"] + passing_ns / 2) * 1e-6
+    drawn = opened.value(f"{json.dumps(at_ms.tolist())}.map((at) => [...explorer.playbacks[0].numbers(at)])")
+    values = sled.to_dict()
+    bit_um = values["bit_nm"] * 1e-3
+    row_um = (values["tip_sector_bytes"] * values["encoded_bits_per_byte"] + values["servo_bits"]) * bit_um
+    activities = opened.value("explorer.playbacks[0].activities")
+    assert len(drawn) == 1000
+    for index, (x_m, y_m, *_) in enumerate(drawn):
+        cylinder, _, row, _ = sled.place(int(log["lbn"][index]))
+        assert activities[int(drawn[index][8])] == "transferring"
+        assert int(drawn[index][7]) == index
+        assert x_m * 1e6 == pytest.approx(cylinder * bit_um - 50, abs=1e-6)
+        assert 0 < (y_m * 1e6 + 50) / row_um - row < 1
+
+
+@pytest.mark.slow
 def test_stepping_and_scrubbing_go_to_instants_of_the_log(opened: Browser) -> None:
     starts = opened.value("explorer.playbacks[0].requests.slice(0, 3).map((request) => request.startMs)")
     _click(opened, "#step")
