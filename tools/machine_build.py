@@ -77,9 +77,14 @@ def main() -> int:
     server = {"sledsim-nbd": f"sha256:{hashlib.sha256(options.server.read_bytes()).hexdigest()}"}
     objects(tree, made / "objects")
     database(made)
-    loaded = {"modules": modules, "disk_modules": disk_modules}
-    said = {"packages": {**versions, **server}, **loaded, "programs": contents, "tpch_scales_percent": SCALES_PERCENT}
-    (made / "contents.json").write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
+    listed = {
+        "packages": versions | server,
+        "modules": modules,
+        "disk_modules": disk_modules,
+        "programs": contents,
+        "tpch_scales_percent": SCALES_PERCENT,
+    }
+    (made / "contents.json").write_text(json.dumps(listed, indent=1) + "\n", encoding="utf-8")
     shutil.rmtree(folder, ignore_errors=True)
     made.rename(folder)
     print(f"{folder} is there: {versions[next(iter(versions))]} and {len(versions) - 1} packages")

@@ -181,7 +181,7 @@ def _run(options: RunOptions, resolved: Resolved, over: Event | None = None) -> 
     session, guest = Session(resolved), options.guest
     size = session.capacity_blocks * session.block_bytes
     if guest.file_system_mib is not None and guest.file_system_mib << 20 > size:
-        allowed = {"most": size >> 20}
+        allowed: dict[str, object] = {"most": size >> 20}
         raise make_error(
             SledsimError, "out-of-range", path="file_system_mib", value=guest.file_system_mib, allowed=allowed
         )
