@@ -135,8 +135,8 @@ def example(
         require_plain(SledsimError, Path(each))
     changed = [each for each, text in texts.items() if Path(each).exists() and Path(each).read_bytes() != text]
     if changed and not force:
-        says = f"{', '.join(changed)}: exists already, with other content: --force overwrites it"
-        raise make_error(SledsimError, "conflict", says, path="force", value=changed)
+        message = f"{', '.join(changed)}: exists already, with other content: --force overwrites it"
+        raise make_error(SledsimError, "conflict", message, path="force", value=changed)
     for each, text in texts.items():
         Path(each).write_bytes(text)
     if as_json:

@@ -65,8 +65,8 @@ def _page(document: dict[str, Any] | None) -> str:
 
     built = files("sledsim.show") / PAGE
     if not built.is_file():
-        says = "the page is not built: run `make explorer` in a checkout of Sledsim, which needs Node.js"
-        raise make_error(SledsimError, "unsupported", says)
+        message = "the page is not built: run `make explorer` in a checkout of Sledsim, which needs Node.js"
+        raise make_error(SledsimError, "unsupported", message)
     # A closing tag in a string would end the element.
     text = json.dumps(document).replace("<", "\\u003c")
     return built.read_text(encoding="utf-8").replace(NO_SCENARIO, NO_SCENARIO.replace("null", text), 1)
@@ -82,8 +82,8 @@ def _document(scenario: str | None, sets: list[str]) -> dict[str, Any] | None:
         return None
     document: dict[str, Any] = resolve(from_argument(scenario), sets).values
     if document["workload"]["kind"] == "trace":
-        says = "is a trace: the page cannot read files; explore a synthetic workload, or use `sledsim replay --plot`"
-        raise typer.BadParameter(says, param_hint=scenario)
+        message = "is a trace: the page cannot read files; explore a synthetic workload, or use `sledsim replay --plot`"
+        raise typer.BadParameter(message, param_hint=scenario)
     present: dict[str, Any] = _present(document)
     return present
 

@@ -153,8 +153,8 @@ def _program(program: str | None, words: list[str]) -> dict[str, Any]:
 
     if program is None:
         if not words:
-            says = "name a program with --program NAME, or give a command after --"
-            raise make_error(SledsimError, "missing", says, path="program")
+            message = "name a program with --program NAME, or give a command after --"
+            raise make_error(SledsimError, "missing", message, path="program")
         return {"command": words[0] if len(words) == 1 else shlex.join(words)}
     if len(words) > 1 or (words and program != "fio"):
         parts: list[str | tuple[str]] = [("program",), f" {program} takes no further arguments: {shlex.join(words)}"]
@@ -175,8 +175,8 @@ def _sizes(given: list[str]) -> dict[str, int]:
                 SledsimError, "misfit", f"--size {each}: expected KEY=N, such as files=2000", path="size", value=each
             )
         if len(value) > MOST_DIGITS:
-            says = f"--size {key}={value[:MOST_DIGITS]}… is too large, a number of {len(value):,} digits"
-            raise make_error(SledsimError, "out-of-range", says, path="size", value=each)
+            message = f"--size {key}={value[:MOST_DIGITS]}… is too large, a number of {len(value):,} digits"
+            raise make_error(SledsimError, "out-of-range", message, path="size", value=each)
         sizes[key] = int(value)
     return sizes
 
@@ -187,8 +187,8 @@ def _require_unique(option: str, given: list[str]) -> None:
 
     twice = [each for place, each in enumerate(given) if each in given[:place]]
     if twice:
-        says = f"--{option} {twice[0]} is given twice: leave one out"
-        raise make_error(SledsimError, "conflict", says, path=option, value=twice[0])
+        message = f"--{option} {twice[0]} is given twice: leave one out"
+        raise make_error(SledsimError, "conflict", message, path=option, value=twice[0])
 
 
 def _with_device_option(error: "SledsimError", devices: list[str]) -> "SledsimError":
@@ -206,11 +206,11 @@ def _inside(trace: Path, name: str, given: str | Path) -> tuple[str, str | Path]
     return name, trace if inside else given
 
 
-def _require_absent(key: str, value: object, says: str, other: str) -> None:
+def _require_absent(key: str, value: object, message: str, other: str) -> None:
     """Raise if an option is given that needs or excludes another one."""
     from sledsim._core import SledsimError
     from sledsim.show.faults import make_error
 
     if value is not None:
-        parts: list[str | tuple[str]] = [(key,), says, (other,)]
+        parts: list[str | tuple[str]] = [(key,), message, (other,)]
         raise make_error(SledsimError, "conflict", parts, path=key, value=value)

@@ -261,8 +261,8 @@ class Study:
         """
         path = self.reference / TRACES[name] if self.reference else None
         if path is None or not path.exists():
-            says = f"the trace {name} is missing: set SLEDSIM_REFERENCE to a folder that holds {TRACES[name]}"
-            raise make_error(MissingTraceError, "unreadable", says, value=name)
+            message = f"the trace {name} is missing: set SLEDSIM_REFERENCE to a folder that holds {TRACES[name]}"
+            raise make_error(MissingTraceError, "unreadable", message, value=name)
         return path
 
     def run(self, scenario: Mapping[str, Any], settings: Sets = (), *, log: bool = False) -> Result:
