@@ -212,7 +212,7 @@ def disk_traffic(study: Study, load: str, names: Sequence[str]) -> Finding:
         f"Of the write buffer's reads those that its logs answer are left out. {said(study, load)}",
         curve=tuple({"architecture": LABELS[name], "KiB per request": kib[name]} for name in ranked),
         scenarios=shown(study, load, *names),
-        cause="The caching disk reads less from the disk than the write buffer, but writes whole segments back.",
+        cause="The caching disk reads less from the disk than the write buffer, but writes more to it.",
         probes=(Probe("by the blocks read from the disk alone", _by_reads(runs)),),
     )
 
@@ -409,7 +409,7 @@ def cello_factor(study: Study) -> Finding:
         intervals=paired([ratios]),
         scenarios=shown(study, "cello", "mwb", "mcd_all"),
         curve=rows_of_means(found),
-        cause="The caching disk is ahead by the reads that it holds, which are more where popularity is more skewed.",
+        cause="With more skewed popularity the caching disk holds more of the reads and is ahead.",
         probes=study.probes(
             lambda: (
                 Probe("requests come five times faster", ratio_of(study, "cello", "mwb", "mcd_all", time_scale=0.2)),
