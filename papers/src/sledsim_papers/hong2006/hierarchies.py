@@ -429,7 +429,8 @@ def cost_performance(study: Study) -> Finding:
         intervals=_crossing_intervals(wider),
         scenarios=shown(study, "tpcc", "mcd_all", "disk_ram"),
         curve=tuple({key: row[key] for key in keys} for row in rows),
-        cause="With a quarter of the MEMS, in which the week does not fit, the curves of hplajw cross at a third of the price.",
+        cause="With a quarter of the MEMS, in which the week does not fit, the curves of hplajw cross at a third of "
+        "the price.",
         probes=study.probes(
             lambda: (
                 *(Probe(f"hplajw, {size} MiB of MEMS", smaller(size)) for size in (64, 32)),
