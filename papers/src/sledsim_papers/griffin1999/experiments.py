@@ -150,10 +150,7 @@ def transfer(study: Study, figure: str) -> Finding:
 
 
 SERVICES = f"{RUN}; services: positioning and everything after it."
-SERVICE_CAUSE = (
-    "Seeks are shorter (see seek-max) and transfers longer (see transfer-mean) than in Table 2, which "
-    "partly cancels out."
-)
+SERVICE_CAUSE = "Seeks are shorter (see seek-max) and transfers longer (see transfer-mean) than in Table 2."
 
 
 def _both(study: Study, figure: str) -> Probe:

@@ -30,7 +30,7 @@ from sledsim_papers.hong2006.systems import (
     systems,
 )
 
-__all__ = ["TWICE", "all_loads", "all_responses", "cost_curves", "tpcc_streams"]
+__all__ = ["GROWS", "TWICE", "all_loads", "all_responses", "cost_curves", "tpcc_streams"]
 
 #: Mean length of a scan of the stand-in for TPC-D: 480 requests of 320 KiB.
 SCAN_BYTES = 480 * 320 * KIB
