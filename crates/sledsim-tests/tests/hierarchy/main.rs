@@ -1,5 +1,6 @@
 //! Components over other components: closed forms of times, and data integrity.
 
+mod actuator_ranges;
 mod anticipation;
 mod arrays;
 mod cache_replacement;
