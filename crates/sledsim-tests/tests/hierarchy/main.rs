@@ -15,3 +15,4 @@ mod ram_cache;
 mod tiers;
 mod volume_moves;
 mod write_buffer;
+mod zoned;
