@@ -161,9 +161,9 @@ def table_4(_: Found) -> str:
 
     starts = postmark.mems_startup_j / (SLED_W * START_S)
     above = paragraph("""
-        *Table 4.* For Andrew and PostMark the requests of our runs on whole machines are replayed on `travelstar` and
-        on `g2-paper`. Netscape, probes and the redrawn table are arithmetic of the table: an energy over the power of
-        its mode is the time spent in it. The powers of the disk are those of `travelstar` (half of the accesses
+        *Table 4.* The requests of our runs on whole machines are replayed on `travelstar` and on `g2-paper`. Probes
+        and the redrawn table also have arithmetic of the table: an energy over the power of its mode is the time
+        spent in it. The powers of the disk are those of `travelstar` (half of the accesses
         reads), and its times add up to the length of the run. The MEMS device accesses data for as long as the table
         says and starts up as often, and is inactive for the rest; the joules of start-ups and inactive time are those
         of a run of `g2-paper` with as many idle periods.

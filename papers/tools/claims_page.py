@@ -11,8 +11,7 @@
                                                    check these papers and claims with each of N seeds, record the
                                                    verdicts in papers/records/seeds.json and refresh docs/papers
 
-Traces are read from the folder named by SLEDSIM_REFERENCE. Runs on whole machines are the recorded ones; the first
-form stops if others were made here, because its output must not depend on the machine.
+Traces are read from the folder named by SLEDSIM_REFERENCE.
 """
 
 from __future__ import annotations
@@ -43,8 +42,7 @@ from sledsim_papers.harness.wording import (
     rests_text,
     time_optimal_text,
 )
-from sledsim_papers.schlosser2000 import applications
-from sledsim_papers.schlosser2000.application_claims import robust_orders
+from sledsim_papers.schlosser2000.application_claims import checks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -229,9 +227,10 @@ def contradicting() -> str:
     return table(["claim", "judged", "other statement", "contradiction"], rows)
 
 
-def robust() -> str:
-    """Return the orders of devices for applications on other machines than the paper's."""
-    return table(["application", "machine", "run time, ms, from the quickest", "against the paper's"], robust_orders())
+def replay_checks() -> str:
+    """Return run times of applications on whole machines beside those of replays."""
+    with Study() as study:
+        return table(["run", "device", "machine, ms", "replay, ms", "difference"], checks(study))
 
 
 def seeds(found: Reproduction) -> str:
@@ -335,7 +334,7 @@ def site(found: Reproduction, folder: Path) -> None:
         "contradictions": contradicting(),
         "perturbed": perturbed(found),
         "full": full(record_of(found), recorded.read("full")),
-        "robust": robust(),
+        "replay_checks": replay_checks(),
         "seeds": seeds(found),
         **{paper: claims_table(found, paper) for paper in PAPERS},
         **dict(notes(found)),
@@ -381,8 +380,6 @@ def refresh(names: Sequence[str] = (), mode: recorded.Mode = "quick") -> None:
     mode
         The record to write.
     """
-    if applications.are_made_here():
-        raise SystemExit(f"{applications.folder()} has runs made here; the record is made from the recorded ones")
     chosen: Sequence[str | None] = names or [None]
     with Study(quick=mode == "quick") as study, ProgressBar("reproducing", "claims") as progress:
         for name in chosen:
