@@ -85,6 +85,19 @@ def test_differences_between_a_quick_and_a_full_run_are_listed(verdicts_file: Pa
     ]
 
 
+def test_verdicts_that_depend_on_the_seed_are_counted() -> None:
+    assert claims_page.seed_text(()) == claims_page.seed_text(("differs",) * 5) == ""
+    several = ("differs", "shape only", "shape only", "differs", "shape only")
+    assert claims_page.seed_text(several) == "By seed: shape only with 3, differs with 2."
+
+
+def test_rows_say_which_verdicts_depend_on_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    quick = claims_page.record_of(reproduce(SETTLE))
+    for verdicts, ends in ((("reproduced",) * 2, "reproduced |  |"), (("reproduced", "differs"), "differs with 1. |")):
+        monkeypatch.setattr(recorded, "read_seeds", lambda verdicts=verdicts: {SETTLE: verdicts})
+        assert claims_page.outcomes(quick, [SETTLE]).endswith(ends)
+
+
 def test_a_record_that_is_written_is_read_back(
     verdicts_file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from recorded import Outcome
+    from sledsim_papers.harness.claim import Verdict
 
 PAGES = Path(__file__).parents[2] / "docs" / "papers"
 #: The page that has all tables on the site.
@@ -118,12 +119,20 @@ def count_row(label: str, found: tuple[Outcome, ...]) -> list[str]:
 
 def outcomes(run: Record, names: list[str]) -> str:
     """Return what the paper says, what was found for claims, and why it differs."""
-    found = {each.name: each for each in run.claims}
+    found, seeds = {each.name: each for each in run.claims}, recorded.read_seeds()
     rows = []
     for claim, each in ((claims()[name], found[name]) for name in names):
-        what, why = f"{sentence(claim.what)} ({claim.where})", claim.why if each.verdict in DISAGREES else ""
-        rows.append([what, published_text(claim), each.text, each.verdict, why])
+        why = [claim.why if each.verdict in DISAGREES else "", seed_text(seeds.get(claim.name, ()))]
+        what = f"{sentence(claim.what)} ({claim.where})"
+        rows.append([what, published_text(claim), each.text, each.verdict, " ".join(filter(None, why))])
     return table(["claim", "paper", "Sledsim", "verdict", "why it differs"], rows)
+
+
+def seed_text(verdicts: Sequence[Verdict]) -> str:
+    """Return how often each verdict occurs with single seeds; empty if it is the same with all."""
+    counts = Counter(verdicts)
+    said = ", ".join(f"{each} with {counts[each]}" for each in VERDICTS if counts[each])
+    return f"By seed: {said}." if len(counts) > 1 else ""
 
 
 def by_seed(papers: Sequence[str]) -> str:
@@ -155,6 +164,7 @@ def reasons(answer: Answer) -> Iterator[str]:
         yield f"Shape: {answer.claim.shape}"
     if answer.verdict in DISAGREES and (answer.claim.why or finding.cause):
         yield f"*Why it differs:* {' '.join(filter(None, (answer.claim.why, finding.cause)))}"
+    yield seed_text(recorded.read_seeds().get(answer.claim.name, ()))
     if finding.probes:
         probes = [f"{probe.change}: {ours_text(probe.ours, finding, intervals=False)}" for probe in finding.probes]
         yield f"*Probes:* {'; '.join(probes)}"

@@ -68,6 +68,7 @@ MORE = {
     "drawing-search.toml": "a search over values of a drawing",
     "hong2006.toml": "the enclosure of Hong et al. 2006",
     "raid6.toml": "the same data with two parity devices",
+    "lesson.toml": "a lesson for the explorer, with questions",
     "weak-devices.toml": "the same with early failures, bad batches and latent errors",
 }
 #: Files that an example refers to; they are written with it.

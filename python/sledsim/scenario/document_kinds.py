@@ -13,6 +13,7 @@ KINDS = (
     ("a search", "optimise", ("parameters", "objectives")),
     ("a description of an enclosure", "reliability", ("enclosure",)),
     ("a role", "role-test", ("role",)),
+    ("a lesson", "explore --lesson", ("steps",)),
     ("a drawing", "design", ("drawing",)),
     ("a device file", "device", ("mechanism",)),
     ("a comparison of caches", "cost", ("mems_bytes",)),

@@ -362,8 +362,8 @@ def energy_active_share(study: Study) -> Finding:
         f"{' '.join(of.how for of in each)}",
         scenarios=tuple(scenario for of in each for scenario in of.scenarios),
         cause="Under Andrew the disk's idle modes cost more than its accesses, in the replay and in Table 4. In the "
-        "replay of PostMark the disk is hardly ever idle, and the sled's start-ups reduce the total saving below that of the "
-        "accesses.",
+        "replay of PostMark the disk is hardly ever idle, and the sled's start-ups reduce the total saving below that "
+        "of the accesses.",
         probes=study.probes(
             lambda: (Probe("the table's own energies", tuple(by_table(APPLICATIONS[key]) for key in keys)),)
         ),
