@@ -27,6 +27,15 @@ const WRITE_CACHED: &str =
     "A drive with a write cache writes in an order of its own, which is not drawn: set device.write_cache.blocks to 0, or use reads \
      only.";
 
+// The log leaves out requests that fail.
+const TIPS_FAILED: &str =
+    "Requests fail because of failed tips. The motion of such a run is not drawn: lower device.failed_tips to see it.";
+// A power cut stops the mechanism in the middle of an access.
+const POWER_CUT: &str = "The motion of a run with power cuts is not drawn: leave out run.power_cuts to see it.";
+
+/// Message for a run without services.
+const NONE_SERVED: &str = "no request was served: raise run.requests or run.time_s";
+
 /// Services between two copies of the device.
 const STEP: usize = 128;
 
@@ -135,9 +144,18 @@ impl Playback {
         let scenario = resolved.scenario();
         let one_by_one = scenario.system.drive().filter(|drive| serves_one_by_one(drive));
         let drive = one_by_one.ok_or(NotOpened::NotDrawn(NOT_ONE_BY_ONE))?;
+        if scenario.run.power_cuts.is_some() {
+            return Err(NotOpened::NotDrawn(POWER_CUT));
+        }
         let report = run(resolved)?;
         let served = log_of(scenario, most_requests)?;
         let mut device = device_of(drive)?;
+        if served.is_empty() {
+            return Err(match device.defects() {
+                Some(_) => NotOpened::NotDrawn(TIPS_FAILED),
+                None => NotOpened::Failed(NONE_SERVED.to_owned()),
+            });
+        }
         device.motion_log().ok_or(NotOpened::NotDrawn(NOT_DRAWN))?.record();
         if device.write_caching().is_some() && served.iter().any(|served| served.request.op == Op::Write) {
             return Err(NotOpened::NotDrawn(WRITE_CACHED));
@@ -154,8 +172,11 @@ impl Playback {
                 copy_at += STEP;
             }
             if device.serve(service.start, request) != *service {
-                let says = format!("request {index} does not have the service of the log when it is served again");
-                return Err(NotOpened::Failed(says));
+                if device.defects().is_some() {
+                    return Err(NotOpened::NotDrawn(TIPS_FAILED));
+                }
+                let message = format!("request {index} does not have the service of the log when it is served again");
+                return Err(NotOpened::Failed(message));
             }
             for (axis, arcs) in axes.iter_mut().zip(device.motion_log().map(|log| log.take()).unwrap_or_default()) {
                 axis.extend(arcs);
@@ -498,9 +519,6 @@ fn log_of(scenario: &Scenario, most_requests: u64) -> Result<Vec<Served>, String
     let output =
         scenario::run_keeping(&scenario, Vec::new(), &keep, &mut |_| true).map_err(|error| error.to_string())?;
     let entries = output.recorder.log().map(|log| log.entries.clone()).unwrap_or_default();
-    if entries.is_empty() {
-        return Err("no request was served: raise run.requests or run.time_s".to_owned());
-    }
     let has_work = |(request, service): &(Request, Service)| !request.is_flush() || service.end > service.start;
     let mut served: Vec<Served> =
         entries.into_iter().filter(has_work).map(|(request, service)| Served { request, service }).collect();
@@ -639,5 +657,32 @@ mod tests {
             let reported_ms = description["report"]["response"]["mean_ms"].as_f64().expect("a mean");
             assert!((mean_ms - reported_ms).abs() < 1e-9, "{mean_ms} {reported_ms}");
         }
+    }
+
+    #[test]
+    fn power_cuts_and_failing_requests_are_named() {
+        let resolved = |device: Value, run: Value| {
+            let workload = json!({"arrival": {"kind": "poisson", "rate_per_s": 100}});
+            resolve(json!({"workload": workload, "system": {"device": device}, "run": run})).expect("it is valid")
+        };
+        let reason = |resolved: &Resolved| match Playback::new(resolved, 300) {
+            Err(NotOpened::NotDrawn(reason)) => reason,
+            Err(NotOpened::Failed(message)) => panic!("{message}"),
+            Ok(_) => panic!("it cannot be drawn"),
+        };
+        let cut = resolved(json!("g2"), json!({"requests": 300, "power_cuts": {"times_s": [1.0]}}));
+        assert!(reason(&cut).contains("leave out run.power_cuts"));
+        assert!(system_description(&cut, 300, POWER_CUT).is_ok());
+        let tips = |failed_tips: u32| json!({"name": "g2", "failed_tips": failed_tips});
+        // Some requests fail, and all of them.
+        for failed_tips in [20, 200] {
+            let failing = resolved(tips(failed_tips), json!({"requests": 300}));
+            assert!(reason(&failing).contains("lower device.failed_tips"), "{failed_tips} tips");
+            assert!(system_description(&failing, 300, TIPS_FAILED).is_ok());
+        }
+        // A spare tip replaces the failed one.
+        let mut spared = tips(1);
+        spared["spare_tips"] = json!(64);
+        assert!(Playback::new(&resolved(spared, json!({"requests": 300})), 300).is_ok());
     }
 }

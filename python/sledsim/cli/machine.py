@@ -54,6 +54,9 @@ Devices = Annotated[
 Memory = Annotated[int, typer.Option("--memory-mib", metavar="N", help="Memory of the guest, in MiB.")]
 Cpu = Annotated[float, typer.Option("--cpu", metavar="N", help="Instructions per nanosecond: 1 is 1 GHz.")]
 FileSystem = Annotated[str, typer.Option("--file-system", metavar="NAME", help="ext4, ext2 or xfs.")]
+FileSystemSize = Annotated[
+    int | None, typer.Option("--file-system-mib", metavar="N", help="Size of the file system (default: the device).")
+]
 Mount = Annotated[str, typer.Option("--mount", metavar="OPTIONS", help="Mount options, such as dirsync,noatime.")]
 ReadAhead = Annotated[
     int | None, typer.Option("--read-ahead-kib", metavar="N", help="Read-ahead of the kernel (default: 128).")
@@ -81,6 +84,7 @@ def machine(
     memory_mib: Memory = 128,
     cpu: Cpu = 1.0,
     file_system: FileSystem = "ext4",
+    file_system_mib: FileSystemSize = None,
     mount: Mount = "defaults",
     read_ahead_kib: ReadAhead = None,
     cache: Cache = "cold",
@@ -108,7 +112,7 @@ def machine(
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     options = _program(program, words or [])
     options |= {"files": file or [], "sizes": _sizes(size or []), "machine": folder, "limit_s": limit_s}
-    options["guest"] = Guest(memory_mib, cpu, file_system, mount, read_ahead_kib, cache)
+    options["guest"] = Guest(memory_mib, cpu, file_system, mount, read_ahead_kib, cache, file_system_mib)
     given = system_of(system)
     if device:
         _require_absent("trace", None if trace is None else str(trace), " records one run: leave it out, or ", "device")

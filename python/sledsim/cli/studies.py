@@ -301,12 +301,18 @@ def _loss_precision(given: str | None) -> float | None:
     """Parse ``loss=10%`` into 0.1."""
     if given is None:
         return None
+    from sledsim.reliability.monte_carlo import LEAST_PRECISION
+
     found = re.fullmatch(r"loss *= *([-+.\deE]+) *(%?)", given.strip())
     try:
-        return float(found[1]) / (100 if found[2] else 1)  # type: ignore[index]
+        share = float(found[1]) / (100 if found[2] else 1)  # type: ignore[index]
     except (TypeError, ValueError):
         message = f"{given!r}: expected loss=SHARE, such as loss=10%"
         raise typer.BadParameter(message, param_hint="--precision") from None
+    if not LEAST_PRECISION <= share <= 1:
+        message = f"{given!r}: expected a share from {100 * LEAST_PRECISION:g} % to 100 %, such as loss=10%"
+        raise typer.BadParameter(message, param_hint="--precision")
+    return share
 
 
 def _check_figure(figure: str, files: list[str], years: str | None, simulation: list[str]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
@@ -16,7 +17,7 @@ from sledsim.show.arguments import require_kind
 from sledsim.show.faults import Sentence, make_error, missing_file
 from sledsim.show.files import UNFINISHED, files_at_once, remove_abandoned, unfinished_files, write_atomically
 from sledsim.show.fitting import visible
-from sledsim.show.frames import Framed, connect, parquet_rows, require_utf8
+from sledsim.show.frames import Framed, connect, parquet_rows, require_utf8, sql_literal
 from sledsim.show.signals import handled_interrupts
 from sledsim.sweep.execution import FAILED
 from sledsim.sweep.parts import (
@@ -47,6 +48,8 @@ MARK_BYTES = 1000
 
 #: Batches smaller than this are merged at the end of a sweep if there are at least so many of them.
 SMALL_BYTES, MANY_BATCHES = 64_000_000, 8
+# Memory of a merge, independent of the number of runs.
+MERGE_MEMORY = "64 MB"
 
 #: Attempts to read a store whose batches another process is merging.
 ATTEMPTS = 5
@@ -113,7 +116,7 @@ class Store(Framed):
         batches, damaged = self._check()
         for batch, files in damaged.items():
             for file in files:
-                LOG.warning("%s: damaged or missing; the runs that it belongs to are done again", visible(str(file)))
+                LOG.warning("%s: damaged or missing; its runs will be repeated", visible(str(file)))
             manifest = batches.get(batch, Manifest({}))
             bad = {file.parent.name for file in files}
             if bad.intersection(RUN_TABLES):
@@ -249,6 +252,7 @@ class Store(Framed):
         connection.execute("CREATE SCHEMA held")
         for table in (*COLUMNS, "all_parameters"):
             connection.execute(f"CREATE TABLE held.{table} AS FROM {table}")
+        connection.execute("CREATE VIEW held.all_metrics AS FROM held.metrics")
         copy = type(self).__new__(type(self))
         copy.path, copy._memory = Path("results in memory"), connection
         return copy
@@ -459,7 +463,10 @@ class Writer:
             if of_table
         ]
         try:
-            with handled_interrupts():
+            with handled_interrupts(), TemporaryDirectory(prefix="sledsim-") as folder:
+                # Sorting would take 30 KB of memory a run. Beyond this limit it uses files of this folder.
+                self._connection.execute(f"SET memory_limit = '{MERGE_MEMORY}'")
+                self._connection.execute(f"SET temp_directory = {sql_literal(folder)}")
                 write_batch(self._connection, self._store.path, selects, replaces=small)
         except (duckdb.Error, SledsimError):
             # Another process merges them, or the disk is full: keep them.
