@@ -207,13 +207,13 @@ fn pack(bytes: &mut Vec<u8>, values: &[u64], width: u32) {
     bytes.extend_from_slice(&(waiting as u64).to_le_bytes()[..bits.div_ceil(8) as usize]);
 }
 
-/// Compresses pages, if the core is built with Zstandard.
+/// Compresses pages, except in WebAssembly.
 struct Compressor {
-    #[cfg(feature = "compressed-traces")]
+    #[cfg(not(target_family = "wasm"))]
     zstd: zstd::bulk::Compressor<'static>,
 }
 
-#[cfg(feature = "compressed-traces")]
+#[cfg(not(target_family = "wasm"))]
 impl Compressor {
     /// Number in the specification's enumeration `CompressionCodec`.
     const CODEC: i64 = 6;
@@ -227,7 +227,7 @@ impl Compressor {
     }
 }
 
-#[cfg(not(feature = "compressed-traces"))]
+#[cfg(target_family = "wasm")]
 impl Compressor {
     /// Number in the specification's enumeration `CompressionCodec`.
     const CODEC: i64 = 0;
