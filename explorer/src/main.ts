@@ -47,6 +47,8 @@ class Explorer {
   shownInstant: Instant | null = null;
   /** Times of the latest drawings, ms; for measurements. */
   readonly drawingMs: number[] = [];
+  /** Time from the opening of the page to its first picture, ms. */
+  firstPictureMs = NaN;
 
   constructor(
     private readonly core: Core,
@@ -336,6 +338,7 @@ class Explorer {
     byId("clock").textContent = `${this.atMs.toFixed(3)} ms`;
     if (withTexts) this.drawTexts(pending);
     this.drawingMs.push(performance.now() - begin);
+    if (Number.isNaN(this.firstPictureMs)) this.firstPictureMs = performance.now();
     if (this.drawingMs.length > 600) this.drawingMs.shift();
   }
 
