@@ -564,6 +564,26 @@ def test_the_right_answer_is_offered_after_two_wrong_ones(browser: Browser, buil
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_step_of_a_lesson_fits_the_width_and_names_its_inputs(
+    browser: Browser, built: Path, tmp_path: Path, width: int
+) -> None:
+    browser.resize(width, 900)
+    for name in LESSONS:
+        _open_lesson(browser, built, tmp_path, name)
+        for _ in load_lesson(name).steps:
+            assert browser.value("document.documentElement.scrollWidth") <= width
+            assert browser.value("window.scrollY") == 0
+            nameless = "[...document.querySelectorAll('#lesson-view input')].filter((input) => !input.labels.length)"
+            assert browser.value(f"{nameless}.length") == 0
+            # Screen readers and keyboards continue at the title of the step.
+            _click(browser, "#lesson-view .primary")
+            focused = "document.activeElement.id === 'lesson-title'"
+            assert browser.value(f"document.getElementById('lesson-view').hidden || {focused}")
+    browser.resize(1280, 900)
+
+
+@pytest.mark.slow
 def test_a_goal_keeps_the_requests(browser: Browser, built: Path, tmp_path: Path) -> None:
     _open_lesson(browser, built, tmp_path, "seeking")
     for _ in range(3):
@@ -637,7 +657,7 @@ TRIES = 5
 
 def _median(browser: Browser, promise: str) -> float:
     """Return the median of several evaluations of a promise or value."""
-    return statistics.median(browser.value(promise) for _ in range(TRIES))
+    return float(statistics.median(float(browser.value(promise)) for _ in range(TRIES)))
 
 
 @pytest.mark.slow
