@@ -26,10 +26,12 @@ export class Curves {
   private seeks: any = null;
   private readonly load = new LineChart(document.getElementById("curve-load")!, "requests/s", "ms", false, 12);
   private readonly timeout = new LineChart(document.getElementById("curve-timeout")!, "timeout (ms)", "mJ", true, Infinity, NO_ENERGY);
-  private readonly seek = new LineChart(document.getElementById("curve-seek")!, "cylinder", "ms");
+  private readonly seek = new LineChart(document.getElementById("curve-seek")!, "cylinder", "ms", false, Infinity, "A single drive has seek times.");
   private theme: Theme | null = null;
   /** Time of the latest computation of all curves, ms; for measurements. */
   tookMs = NaN;
+  /** Time until the first curve of response against load was complete, ms. */
+  loadMs = NaN;
 
   constructor(module: WebAssembly.Module) {
     const source = new Blob([document.getElementById("worker")!.textContent ?? ""], { type: "text/javascript" });
@@ -43,23 +45,21 @@ export class Curves {
     this.worker.postMessage({ task: -1, command: { command: "trace", ...trace } });
   }
 
-  /** Computes all curves of a scenario. */
-  compute(scenario: Scenario, playback: Playback, others: Column[], theme: Theme): void {
+  /** Computes all curves of a scenario. `names` are those of the scenario and the columns beside it. */
+  compute(scenario: Scenario, playback: Playback, others: Column[], names: string[], theme: Theme): void {
     this.theme = theme;
     this.lines = { load: [], timeout: [] };
     this.seeks = null;
-    this.tookMs = NaN;
+    this.tookMs = this.loadMs = NaN;
     this.begun = performance.now();
-    const { device, scheduler } = playback.report.scenario.system;
-    const columns = [{ device: device.name, scheduler: scheduler.name }, ...others];
-    const tasks: Task[] = [{ command: { command: "seeks", scenario }, use: (answer) => (this.seeks = answer) }];
+    const isDrive = playback.report.scenario.system.kind === "drive";
+    const tasks: Task[] = isDrive ? [{ command: { command: "seeks", scenario }, use: (answer) => (this.seeks = answer) }] : [];
     const small = withValue(scenario, "run", { requests: REQUESTS });
     const rate = get(playback.report.scenario, "workload.arrival.rate_per_s");
-    columns.forEach((column, index) => {
-      const own = index === 0 ? small : columnScenario(small, column);
-      const name = `${column.device}, ${column.scheduler}`;
+    names.forEach((name, index) => {
+      const own = index === 0 ? small : columnScenario(small, others[index - 1]!);
       if (typeof rate === "number") tasks.push(...this.loadTasks(own, rate, columnLine(theme, index, name, [])));
-      if (index === 0 && playback.report.energy) tasks.push(...this.timeoutTasks(own, columnLine(theme, index, name, [])));
+      if (index === 0 && isDrive && playback.report.energy) tasks.push(...this.timeoutTasks(own, columnLine(theme, index, name, [])));
     });
     this.tasks = tasks;
     this.number++;
@@ -73,6 +73,7 @@ export class Curves {
     return Array.from({ length: LOADS }, (_, index) => {
       const load = (1.5 * rate * (index + 1)) / LOADS;
       const use = (report: any) => {
+        if (index === LOADS - 1 && Number.isNaN(this.loadMs)) this.loadMs = performance.now() - this.begun;
         // Above the capacity the mean grows with the length of the run.
         if (report.response && !report.overload) line.points.push([load, report.response.mean_ms]);
       };

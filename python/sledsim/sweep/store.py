@@ -98,8 +98,8 @@ class Store(Framed):
                 is_other = folder.is_dir() and any(folder.iterdir()) and not _is_half_made(folder)
                 # Another process may have made it a store in the meantime.
                 if is_other and not (folder / MARK).exists():
-                    says = "is not a store, and not empty: name a store or a new folder"
-                    raise make_error(StoreError, "conflict", says, file=folder)
+                    message = "is not a store, and not empty: name a store or a new folder"
+                    raise make_error(StoreError, "conflict", message, file=folder)
                 for name in folders:
                     (folder / name).mkdir(parents=True, exist_ok=True)
                 mark = {"format": FORMAT, "schema": SCHEMA_VERSION}
@@ -116,7 +116,7 @@ class Store(Framed):
         batches, damaged = self._check()
         for batch, files in damaged.items():
             for file in files:
-                LOG.warning("%s: damaged or missing; the runs that it belongs to are done again", visible(str(file)))
+                LOG.warning("%s: damaged or missing; its runs will be repeated", visible(str(file)))
             manifest = batches.get(batch, Manifest({}))
             bad = {file.parent.name for file in files}
             if bad.intersection(RUN_TABLES):
@@ -176,12 +176,12 @@ class Store(Framed):
     def _intact_batches(self) -> dict[str, Manifest]:
         """Return the batches; raise an error that names all damaged or missing files, if there are any."""
         batches, damaged = self._check()
-        says = "damaged or missing: run the same sweep again into this store to repeat the affected runs"
+        message = "damaged or missing: run the same sweep again into this store to repeat the affected runs"
         faults = [
             fault
             for files in damaged.values()
             for file in files
-            for fault in make_error(StoreError, "unreadable", says, file=file).faults
+            for fault in make_error(StoreError, "unreadable", message, file=file).faults
         ]
         if faults:
             raise error_of(StoreError, faults)
@@ -321,8 +321,10 @@ class Store(Framed):
         """
         sql = f"SELECT key, metric FROM metrics WHERE {condition} GROUP BY ALL HAVING count(*) > 1 ORDER BY ALL LIMIT 1"
         for key, metric in self.rows(sql):
-            says = f"two processes ran {key} and found different values of {metric}: run the sweep into another store"
-            raise make_error(StoreError, "conflict", says, file=self.path)
+            message = (
+                f"two processes ran {key} and found different values of {metric}: run the sweep into another store"
+            )
+            raise make_error(StoreError, "conflict", message, file=self.path)
 
     def keys(self, *, failed: bool = True) -> set[str]:
         """Return the keys of the runs in the store.
@@ -355,8 +357,8 @@ class Store(Framed):
                 facts["parameters"] = json.loads(facts["parameters"])
                 found.append(TypeAdapter(Definition).validate_python(facts))
             except (ValueError, TypeError):
-                says = "its table of sweeps has values that Sledsim does not write: use another store"
-                raise make_error(StoreError, "unreadable", says, file=self.path) from None
+                message = "its table of sweeps has values that Sledsim does not write: use another store"
+                raise make_error(StoreError, "unreadable", message, file=self.path) from None
         return found
 
     def definition(self, sweep: str | None = None) -> Definition:
@@ -381,15 +383,17 @@ class Store(Framed):
         names = sorted({each.sweep for each in found})
         if sweep is None:
             if len(names) > 1:
-                says: Sentence = ["holds several sweeps; choose one with ", ("sweep",), f": {', '.join(names)}"]
-                raise make_error(StoreError, "missing", says, path="sweep", allowed=names, file=self.path)
+                message: Sentence = ["holds several sweeps; choose one with ", ("sweep",), f": {', '.join(names)}"]
+                raise make_error(StoreError, "missing", message, path="sweep", allowed=names, file=self.path)
             return found[-1]
         name, _, definition = sweep.partition("@")
         fitting = [each for each in found if each.sweep == name and each.definition.startswith(definition)]
         if not fitting:
             known = names if name not in names else [f"{e.sweep}@{e.definition}" for e in found if e.sweep == name]
-            says = f"no sweep {sweep!r}"
-            raise make_error(StoreError, "unknown-name", says, path="sweep", file=self.path, value=sweep, known=known)
+            message = f"no sweep {sweep!r}"
+            raise make_error(
+                StoreError, "unknown-name", message, path="sweep", file=self.path, value=sweep, known=known
+            )
         return fitting[-1]
 
     def lost_sweeps(self) -> list[str]:
@@ -498,14 +502,14 @@ def _check_mark(folder: Path) -> None:
     except (ValueError, KeyError, RecursionError):
         schema = None
     if not isinstance(schema, int):
-        says = "is not the mark of a store: name a folder created by a sweep, or a new one"
-        raise make_error(StoreError, "unreadable", says, file=folder / MARK)
+        message = "is not the mark of a store: name a folder created by a sweep, or a new one"
+        raise make_error(StoreError, "unreadable", message, file=folder / MARK)
     if schema != SCHEMA_VERSION:
-        says = (
+        message = (
             f"is a store of schema {schema}; this version of Sledsim reads and writes schema {SCHEMA_VERSION}: "
             "run the sweep into another store"
         )
-        raise make_error(StoreError, "unsupported", says, value=schema, allowed=str(SCHEMA_VERSION), file=folder)
+        raise make_error(StoreError, "unsupported", message, value=schema, allowed=str(SCHEMA_VERSION), file=folder)
 
 
 def is_store(folder: Path) -> bool:

@@ -8,7 +8,7 @@ use super::disk::{CommandQueue, WriteCache};
 use super::{Estimate, MechanismState, MotionLog, Plan, Platter, Together};
 use crate::engine::details::Count;
 use crate::engine::Stop;
-use crate::power::{EnergyAccount, SpinDown};
+use crate::power::{EnergyAccount, SharedSpindle, SpinDown};
 use crate::request::{Op, Request};
 use crate::service::{EnergyLedger, Service};
 use crate::time::Time;
@@ -159,6 +159,11 @@ pub trait Mechanism: DynClone + Send {
         None
     }
 
+    /// Returns the mechanism as one of several over a spindle, if it can be one and its power is known.
+    fn shared_spindle(&mut self) -> Option<&mut dyn SharedSpindle> {
+        None
+    }
+
     /// Returns the mechanism's volatile write cache, if it has one.
     fn volatile_cache(&self) -> Option<&dyn VolatileCache> {
         None
@@ -188,6 +193,9 @@ pub trait Mechanism: DynClone + Send {
     fn motion_log(&mut self) -> Option<&mut MotionLog> {
         None
     }
+
+    /// Loses the content of volatile memory: power fails at `now`.
+    fn power_cut(&mut self, _now: Time) {}
 
     /// Returns why the run has to stop, if a custom part of the mechanism failed. Results after that have no meaning.
     fn failure(&self) -> Option<Stop> {
@@ -241,6 +249,11 @@ pub trait BatchAccess {
 pub trait Powered {
     /// Returns the time that a request dispatched at `now` waits for the mechanism to leave an idle mode; 0 if it is ready.
     fn wake_ns(&self, now: Time) -> u64;
+
+    /// Returns true if `request`, dispatched at `now`, makes the mechanism leave an idle mode. A read of buffered blocks need not.
+    fn wakes_for(&self, now: Time, _request: &Request) -> bool {
+        self.wake_ns(now) > 0
+    }
 
     /// Returns the length at `now` of the idle period in which a spin-down policy decides; 0 while the mechanism works, and
     /// before the first request to a mechanism that starts stopped.

@@ -37,7 +37,7 @@ use crate::engine::details::Details;
 use crate::engine::{
     Completion, Component, ComponentId, Context, Descendants, Instrumentation, LookaheadService, PowerLoss, Status,
 };
-use crate::power::EnergyAccount;
+use crate::power::{ActuatorAccess, EnergyAccount, SharedSpindle};
 use crate::request::{Op, Request};
 use crate::schedulers::{self, Scheduler};
 use crate::service::{Phases, Service};
@@ -239,11 +239,14 @@ impl Drive {
         self.await_free(service.free, context);
     }
 
-    /// Begins the transfers of writes for which the write cache has room now.
+    /// Serves the writes that need not wait for the write cache any longer.
     fn admit_waiting(&mut self, context: &mut Context<'_>) {
-        while let Some(request) = self.write_cache.as_mut().and_then(|cache| cache.admit_waiting()) {
+        while let Some((request, path)) = self.write_cache.as_mut().and_then(|cache| cache.admit_waiting()) {
             self.station.set_held(context.now(), self.write_cache.as_ref().map_or(0, |cache| cache.held()));
-            self.transfer(&request, context);
+            match path {
+                Path::Medium => self.station.push(context.now(), request),
+                Path::Cache | Path::Waits => self.transfer(&request, context),
+            }
         }
     }
 
@@ -469,9 +472,32 @@ impl Component for Drive {
         self.dispatch(context);
     }
 
+    fn shared_spindle(&mut self) -> Option<&mut dyn SharedSpindle> {
+        self.station.device.shared_spindle().is_some().then_some(self as &mut dyn SharedSpindle)
+    }
+
     fn reach_ns(&self, now: Time, request: &Request, _below: &Descendants<'_>) -> Option<u64> {
         let at = self.station.window.busy_until().map_or(now, |free| free.max(now));
         Some(self.station.device.positioning_ns(at, self.station.device.locate(request)))
+    }
+}
+
+impl SharedSpindle for Drive {
+    fn join(&mut self, index: usize, count: usize) {
+        if let Some(share) = self.station.device.shared_spindle() {
+            share.join(index, count);
+        }
+    }
+
+    fn take_access(&mut self) -> Option<ActuatorAccess> {
+        self.station.device.shared_spindle().and_then(SharedSpindle::take_access)
+    }
+
+    fn other_access(&mut self, index: usize, access: ActuatorAccess) {
+        self.station.end_initial_idle(access.start);
+        if let Some(share) = self.station.device.shared_spindle() {
+            share.other_access(index, access);
+        }
     }
 }
 
