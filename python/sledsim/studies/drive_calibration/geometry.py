@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -48,7 +50,7 @@ class Accesses:
 
 
 def chained(
-    stamps_ms: "NDArray[np.float64]", latencies_ms: "NDArray[np.float64]", knot: int = 512
+    stamps_ms: "NDArray[np.float64]", latencies_ms: "NDArray[np.float64]", knot: int = 4096
 ) -> "NDArray[np.float64]":
     """Return the end times of accesses one at a time, from latencies and stamps in whole milliseconds.
 
@@ -83,7 +85,11 @@ def chained(
     np.add.at(normal, (left + 1, left), share * (1 - share))
     np.add.at(right, left, (1 - share) * late)
     np.add.at(right, left + 1, share * late)
-    return sums + np.interp(rows, knots, np.linalg.solve(normal, right))
+    shift = np.interp(rows, knots, np.linalg.solve(normal, right))
+    if knot > 512 and (np.abs(late - shift) > 0.8).mean() > 0.001:
+        # The gaps vary.
+        return chained(stamps_ms, latencies_ms, knot // 2)
+    return sums + shift
 
 
 def find_period(lbns: "NDArray[np.int64]", end_ms: "NDArray[np.float64]") -> tuple[float, float]:
@@ -116,11 +122,11 @@ def find_period(lbns: "NDArray[np.int64]", end_ms: "NDArray[np.float64]") -> tup
     best = grid[np.flatnonzero(found > 0.8 * found.max())[0]]
     near = grid[(grid >= best) & (grid < best + 3 / gaps[-1])]
     best = near[np.argmax(found[(grid >= best) & (grid < best + 3 / gaps[-1])])]
-    step = 0.1 / gaps[-1]
     for number in np.geomspace(len(gaps), len(apart), 8).astype(int):
-        fine = best + np.linspace(-step, step, 41)
+        fine = best + np.linspace(-0.4, 0.4, 161) / apart[number - 1]
         best = fine[np.argmax(score(fine, apart[:number]))]
-        step = min(step, 0.1 / apart[number - 1]) / 4
+    fine = best + np.linspace(-0.02, 0.02, 81) / apart[-1]
+    best = fine[np.argmax(score(fine, apart))]
     return 1 / best, float(score(np.array([best]), apart)[0])
 
 
@@ -148,6 +154,10 @@ class Stream:
     size: int
 
 
+#: Least mean resultant length of the angles of a zone that is understood.
+LEAST_COHERENCE = 0.8
+#: Largest error of the position of a track boundary, sectors.
+MOST_OFF = 40
 #: Number of sectors of a stream that are looked at together.
 CHUNK = 1 << 17
 #: Least contrast between the boundaries of tracks and the rest of a stream: below it, the medium does not limit the stream.
@@ -181,11 +191,13 @@ def _stream(ends: "NDArray[np.int64]", turns: "NDArray[np.float64]") -> Stream |
     import numpy as np
 
     steps, size = np.diff(turns), int(ends[1] - ends[0])
-    usual = np.median(steps)
-    within = steps[np.abs(steps - usual) < max(0.5 * usual, 0.02)]
-    if usual <= 0 or len(within) < 32:
+    # Most steps lie within a track: the mean of the shortest interval with half of them.
+    ordered, half = np.sort(steps), len(steps) // 2
+    start = int(np.argmin(ordered[half:] - ordered[: len(steps) - half]))
+    usual = float(np.mean(ordered[start : start + half]))
+    if usual <= 0:
         return None
-    rough = size / np.mean(within)
+    rough = size / usual
     marks = (ends[:-1] - ends[0]).astype(np.float64)
     span = marks[-1]
     if span < 4 * rough or rough < 1.5 * size:
@@ -255,13 +267,15 @@ class ZoneMap:
         return sectors / self.sectors_per_track + self.skew * tracks + self.extra * np.asarray(changes)
 
 
-def fit_zones(streams: list[Stream], lbns: "NDArray[np.int64]", angles: "NDArray[np.float64]") -> list[ZoneMap]:
-    """Return the zones of a drive.
+def find_zones(
+    streams: list[Stream], lbns: "NDArray[np.int64]", angles: "NDArray[np.float64]"
+) -> list[tuple[ZoneMap, int, int]]:
+    """Return the zones of a drive, each with the range of LBNs that streams show; beginnings of zones are arbitrary.
 
     Parameters
     ----------
     streams
-        The streams, in order of LBNs.
+        The streams.
     lbns, angles
         Last sector of random reads, and the angle at its end, revolutions.
     """
@@ -269,13 +283,45 @@ def fit_zones(streams: list[Stream], lbns: "NDArray[np.int64]", angles: "NDArray
 
     order = np.argsort(lbns)
     lbns, angles = lbns[order], angles[order]
-    zones, starts = [], []
+    found = []
     for part in _same_zone(streams):
-        made = _zone(part, lbns, angles)
-        if made is not None:
-            zones.append(made)
-            starts.append((part[0].first, part[-1].end))
-    return _joined(zones, starts, lbns, angles)
+        zone = _zone(part, lbns, angles)
+        if zone is not None:
+            found.append((zone, part[0].first, part[-1].end))
+    reads = [(lbns >= first) & (lbns < end) for _, first, end in found]
+    zones = _common_changes([zone for zone, _, _ in found], [(lbns[each], angles[each]) for each in reads])
+    return [(zone, first, end) for zone, (_, first, end) in zip(zones, found, strict=True)]
+
+
+def join_zones(
+    found: list[tuple[ZoneMap, int, int]], lbns: "NDArray[np.int64]", angles: "NDArray[np.float64]", surfaces: int = 1
+) -> list[ZoneMap]:
+    """Find the first sector of each zone, where the angles of reads change from one zone's to the next one's.
+
+    Parameters
+    ----------
+    found
+        The zones, from :func:`find_zones`.
+    lbns, angles
+        As for :func:`find_zones`.
+    surfaces
+        Number of surfaces: a zone has a multiple of as many tracks.
+    """
+    import numpy as np
+
+    order = np.argsort(lbns)
+    lbns, angles = lbns[order], angles[order]
+    choices = [(np.array([0]), np.array([0.0]))]
+    for (before, first, earliest), (zone, latest, end) in zip(found, found[1:], strict=False):
+        known = (lbns >= first) & (lbns < end)
+        choices.append(_boundaries(before, zone, lbns[known], angles[known], (earliest, latest)))
+    zones = [zone for zone, _, _ in found]
+    firsts = _consistent(zones, choices, surfaces)
+    placed = []
+    for zone, first, end in zip(zones, firsts, [*firsts[1:], 1 << 62], strict=True):
+        inside = (lbns >= first) & (lbns < end)
+        placed.append(_with_angle(replace(zone, first=first), lbns[inside], angles[inside]))
+    return placed
 
 
 def _same_zone(streams: list[Stream]) -> list[list[Stream]]:
@@ -317,7 +363,7 @@ def _zone(streams: list[Stream], lbns: "NDArray[np.int64]", angles: "NDArray[np.
     if share < 0.5 or fits.sum() < 8:
         return None
     at, jumps = at[fits], jumps[fits] % 1.0
-    boundary += int(np.quantile((at - boundary) % sectors, 1.0))
+    boundary += int(np.quantile((at - boundary) % sectors, 0.97))
     tracks = np.round((at - boundary) / sectors).astype(np.int64) + 1
     skew, extra, period, first = _changes(tracks, jumps)
     zone = ZoneMap(int(boundary + (first - 1) * sectors), sectors, period, skew, extra)
@@ -330,13 +376,19 @@ def _changes(tracks: "NDArray[np.int64]", jumps: "NDArray[np.float64]") -> tuple
     import numpy as np
 
     ordered = np.sort(jumps)
-    gaps = np.diff(ordered)
-    split = int(np.argmax(gaps)) if len(gaps) else 0
-    low = ordered[: split + 1]
-    if len(gaps) == 0 or gaps[split] < 0.015 or len(low) < 4:
+    # Two kinds of jumps: the split with the largest variance between them.
+    number = np.arange(1, len(ordered))
+    sums = np.cumsum(ordered)
+    apart = (sums[-1] - sums[:-1]) / (len(ordered) - number) - sums[:-1] / number
+    between = number * (len(ordered) - number) * apart**2
+    between[-2:] = 0.0
+    split = int(np.argmax(between)) + 1 if len(ordered) > 4 else 0
+    low, high = ordered[:split], ordered[split:]
+    noise = np.median(np.abs(low - np.median(low))) if split else 0.0
+    if split < 2 or np.median(high) - np.median(low) < max(0.015, 5 * noise):
         return float(np.median(jumps)), 0.0, None, int(tracks[0])
     # Outliers are not periodic: the period is that which most changes keep.
-    limit = (ordered[split] + ordered[split + 1]) / 2
+    limit = (np.median(low) + np.median(high)) / 2
     late = np.unique(tracks[jumps > limit])
     skew = float(np.median(low))
     extra = float(np.median(jumps[jumps > limit])) - skew
@@ -344,7 +396,8 @@ def _changes(tracks: "NDArray[np.int64]", jumps: "NDArray[np.float64]") -> tuple
         return skew, 0.0, None, int(tracks[0])
     apart = np.diff(late)
     best = (0.0, 1, int(late[0]))
-    for period in np.unique(apart[apart <= 4 * apart.min()]):
+    seen, times = np.unique(apart, return_counts=True)
+    for period in np.sort(seen[np.argsort(times)[-20:]]):
         phases, counts = np.unique(late % period, return_counts=True)
         share = counts.max() / len(late)
         if share > best[0] + 0.05 or (share > best[0] - 0.05 and period > best[1] and share > 0.6):
@@ -376,6 +429,8 @@ def _with_angle(
     fine = best + np.linspace(-0.2, 0.2, 11 if skew_is_known else 81) / reach
     best = fine[np.argmax(coherence(fine))]
     residual = np.exp(2j * np.pi * (base - best * tracks)).mean()
+    if np.abs(residual) < LEAST_COHERENCE:
+        best = 0.0
     return replace(
         zone,
         skew=zone.skew + float(best),
@@ -383,28 +438,6 @@ def _with_angle(
         coherence=float(np.abs(residual)),
         reads=len(lbns),
     )
-
-
-def _joined(
-    zones: list[ZoneMap], ranges: list[tuple[int, int]], lbns: "NDArray[np.int64]", angles: "NDArray[np.float64]"
-) -> list[ZoneMap]:
-    """Find the first sector of each zone, where the angles of reads change from one zone's to the next one's."""
-    if not zones:
-        return []
-    rows = [(lbns >= first) & (lbns < end) for first, end in ranges]
-    zones = _common_changes(zones, [(lbns[each], angles[each]) for each in rows])
-    zones[0] = replace(zones[0], first=0)
-    for i in range(1, len(zones)):
-        before, zone = zones[i - 1], zones[i]
-        known = (lbns >= ranges[i - 1][0]) & (lbns < ranges[i][1])
-        first = _boundary(before, zone, lbns[known], angles[known], ranges[i - 1][1], ranges[i][0])
-        zones[i] = replace(zone, first=first)
-    ends = [zone.first for zone in zones[1:]] + [1 << 62]
-    found = []
-    for zone, end in zip(zones, ends, strict=True):
-        inside = (lbns >= zone.first) & (lbns < end)
-        found.append(_with_angle(zone, lbns[inside], angles[inside]))
-    return found
 
 
 def _common_changes(
@@ -425,47 +458,88 @@ def _common_changes(
             found.append(zone)
             continue
         seen = zone.extra / zone.tracks_per_change if zone.tracks_per_change else 0.0
-        skew = zone.skew + seen - extra / period
-        tries = (
-            replace(
-                zone,
-                first=zone.first - step * zone.sectors_per_track,
-                tracks_per_change=period,
-                extra=extra,
-                skew=skew,
-            )
-            for step in range(period)
-        )
-        found.append(max((_with_angle(each, lbns, angles, skew_is_known=True) for each in tries), key=lambda each: each.coherence))
+        base = replace(zone, tracks_per_change=period, extra=extra, skew=zone.skew + seen - extra / period)
+        is_known = zone.coherence >= LEAST_COHERENCE
+        some = slice(None, None, max(len(lbns) // 400, 1))
+        coarse = _best_phase(base, range(period), lbns[some], angles[some], skew_is_known=is_known)
+        fine = _best_phase(coarse, range(-6, 7), lbns, angles, skew_is_known=True)
+        found.append(_with_angle(fine, lbns, angles, skew_is_known=True))
     return found
 
 
-def _boundary(
+def _best_phase(
+    zone: ZoneMap,
+    steps: "Iterable[int]",
+    lbns: "NDArray[np.int64]",
+    angles: "NDArray[np.float64]",
+    *,
+    skew_is_known: bool,
+) -> ZoneMap:
+    """Return a zone that begins some tracks earlier, such that reads agree best."""
+    moved = (replace(zone, first=zone.first - step * zone.sectors_per_track) for step in steps)
+    fits = (_with_angle(each, lbns, angles, skew_is_known=skew_is_known) for each in moved)
+    return max(fits, key=lambda each: each.coherence)
+
+
+def _boundaries(
     before: ZoneMap,
     zone: ZoneMap,
     lbns: "NDArray[np.int64]",
     angles: "NDArray[np.float64]",
-    earliest: int,
-    latest: int,
-) -> int:
-    """Return the first sector of a zone: a whole number of tracks after that of the zone before it."""
+    between: tuple[int, int],
+) -> "tuple[NDArray[np.int64], NDArray[np.float64]]":
+    """Return LBNs at which a zone may begin, and the number of reads that contradict each."""
     import numpy as np
 
+    earliest, latest = between
     known = _at(zone, lbns, angles, lbns >= latest)
     agreement = np.cos(2 * np.pi * (angles - known.relative(lbns) - known.angle - 1 / known.sectors_per_track))
     # The angles of the zone before need not agree up to its end: its last group of cylinders may be narrower.
-    gain = np.concatenate([np.cumsum((agreement - 0.5)[::-1])[::-1], [0.0]])
-    gain[: np.searchsorted(lbns, earliest)] = -np.inf
-    gain[np.searchsorted(lbns, latest, side="right") + 1 :] = -np.inf
+    gain = np.concatenate([np.cumsum((agreement - LEAST_COHERENCE)[::-1])[::-1], [0.0]])
+    # The outermost parts of the streams may lie in both zones.
+    gain[: np.searchsorted(lbns, earliest - CHUNK)] = -np.inf
+    gain[np.searchsorted(lbns, latest + CHUNK, side="right") + 1 :] = -np.inf
     cut = int(np.argmax(gain))
-    low = int(lbns[max(cut - 2, 0)]) if cut else earliest
-    high = int(lbns[min(cut + 1, len(lbns) - 1)])
+    low = int(lbns[max(cut - 5, 0)]) if cut else earliest
+    high = int(lbns[min(cut + 4, len(lbns) - 1)])
     lattice = zone.sectors_per_track * (zone.tracks_per_change or 1)
     candidates = np.arange((low - zone.first) // lattice, (high - zone.first) // lattice + 2) * lattice + zone.first
-    phase = (candidates - before.first + before.sectors_per_track // 2) % before.sectors_per_track
-    off = np.abs(phase - before.sectors_per_track // 2)
-    chosen = int(candidates[np.argmin(off)])
-    return before.first + round((chosen - before.first) / before.sectors_per_track) * before.sectors_per_track
+    # The first track after a change may be found wrong by one.
+    shift = np.tile([0, -1, 1, -2, 2] if zone.tracks_per_change else [0], len(candidates))
+    candidates = np.repeat(candidates, len(shift) // len(candidates)) + shift * zone.sectors_per_track
+    passed = np.searchsorted(lbns, candidates) - cut
+    return candidates, np.abs(passed) + 0.5 * np.abs(shift)
+
+
+#: Cost of a zone that is not a whole number of cylinders, as a number of reads that contradict its end.
+ODD_COST = 8.0
+
+
+def _consistent(
+    zones: list[ZoneMap], choices: "list[tuple[NDArray[np.int64], NDArray[np.float64]]]", surfaces: int
+) -> list[int]:
+    """Choose the beginnings of all zones so that reads contradict least, and zones have whole cylinders."""
+    import numpy as np
+
+    costs, origins = choices[0][1], []
+    for zone, (before, _), (after, own) in zip(zones, choices, choices[1:], strict=False):
+        unit = zone.sectors_per_track * surfaces
+        apart = after[None, :] - before[:, None]
+        off = np.abs((apart + unit // 2) % unit - unit // 2)
+        total = costs[:, None] + np.where(off <= MOST_OFF, off / (4 * MOST_OFF), ODD_COST) + own[None, :]
+        total[apart <= 0] = np.inf
+        origins.append(np.argmin(total, axis=0))
+        costs = np.min(total, axis=0)
+    at = int(np.argmin(costs))
+    chosen = [at]
+    for origin in reversed(origins):
+        chosen.append(int(origin[chosen[-1]]))
+    firsts = [int(candidates[index]) for (candidates, _), index in zip(choices, reversed(chosen), strict=True)]
+    # The positions of track boundaries within a stream are less precise than whole cylinders.
+    for i, zone in enumerate(zones[:-1]):
+        unit = zone.sectors_per_track * surfaces
+        firsts[i + 1] = firsts[i] + max(round((firsts[i + 1] - firsts[i]) / unit), 1) * unit
+    return firsts
 
 
 def _at(

@@ -1,5 +1,6 @@
 """Jobs for fio that measure a drive: access patterns, and the files that make fio run them."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["SECTOR_BYTES", "Job", "JobFiles", "make_jobs", "write_jobs"]
+__all__ = ["SECTOR_BYTES", "Job", "JobFiles", "make_jobs", "read_description", "write_jobs"]
 
 #: fio's patterns and all addresses of a calibration are in units of this size.
 SECTOR_BYTES = 512
@@ -166,7 +167,7 @@ def _flushes(random: "np.random.Generator", sectors: int, writes: int) -> Job:
     """Return groups of random writes, each followed by a flush."""
     import numpy as np
 
-    groups = 200 // writes + 16
+    groups = 500 // writes + 30
     lbns = random.integers(0, sectors - SMALL, (groups, writes + 1)) // SMALL * SMALL
     ops = np.full((groups, writes + 1), WRITE, dtype=np.int8)
     ops[:, -1] = FLUSH
@@ -192,14 +193,8 @@ class JobFiles:
     jobs: list[Job]
 
 
-#: Options of all jobs.
-GLOBAL = """\
-[global]
-direct=1
-thread=1
-write_lat_log=%s
-log_offset=1
-"""
+#: File that describes the drive and the jobs.
+DESCRIPTION = "calibration.json"
 #: Lines before and after the accesses of a pattern in fio's format.
 IOLOG_HEAD = "fio version 2 iolog\n{0} add\n{0} open\n"
 IOLOG_TAIL = "{0} close\n"
@@ -230,6 +225,8 @@ def write_jobs(folder: str | Path, device: str, capacity_bytes: int, *, scale: f
     jobs = make_jobs(capacity_bytes, scale=scale)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
+    described = {"device": device, "capacity_bytes": capacity_bytes, "scale": scale}
+    (target / DESCRIPTION).write_text(json.dumps(described, indent=2) + "\n")
     for job in jobs:
         (target / f"{job.name}.iolog").write_text(_iolog(job, device))
     reads, writes = target / "reads.fio", target / "writes.fio"
@@ -268,3 +265,25 @@ def _iolog(job: Job, device: str) -> str:
         for op, lbn, sectors in zip(job.ops.tolist(), job.lbns.tolist(), job.sectors.tolist(), strict=True)
     ]
     return "".join([IOLOG_HEAD.format(device), *lines, IOLOG_TAIL.format(device)])
+
+
+def read_description(folder: Path) -> tuple[int, float]:
+    """Return the capacity in bytes and the scale for which :func:`write_jobs` wrote the jobs of a folder.
+
+    Parameters
+    ----------
+    folder
+        The folder.
+
+    Raises
+    ------
+    SledsimError
+        If the folder has no valid description.
+    """
+    path = folder / DESCRIPTION
+    try:
+        described = json.loads(path.read_text())
+        return int(described["capacity_bytes"]), float(described["scale"])
+    except (OSError, ValueError, KeyError, TypeError):
+        message = f"no valid {DESCRIPTION} in {folder}: write the jobs first, with sledsim calibrate --jobs {folder}"
+        raise make_error(SledsimError, "missing", message, path="folder", value=str(folder), file=path) from None

@@ -6,13 +6,29 @@ from typing import TYPE_CHECKING, Any
 from sledsim.studies.drive_calibration.geometry import Accesses, ZoneMap
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["DiskLayout", "Moves", "SeekFit", "find_layout", "find_moves", "fit_seeks", "fit_time", "positions"]
+__all__ = [
+    "DiskLayout",
+    "Moves",
+    "SeekFit",
+    "find_layout",
+    "find_moves",
+    "fit_seeks",
+    "fit_time",
+    "layout_of",
+    "likely_surfaces",
+    "positions",
+    "seek_curve",
+]
 
 #: Most surfaces of a drive.
 MOST_SURFACES = 32
+#: Share of the zones whose end may be found wrong.
+MOST_ODD = 0.3
 
 
 @dataclass(frozen=True)
@@ -66,7 +82,7 @@ class DiskLayout:
         return keys
 
 
-def find_layout(zones: list[ZoneMap], capacity: int) -> DiskLayout:
+def find_layout(zones: list[ZoneMap], capacity: int, surfaces: int | None = None) -> DiskLayout:
     """Return the layout of zones.
 
     Parameters
@@ -75,21 +91,43 @@ def find_layout(zones: list[ZoneMap], capacity: int) -> DiskLayout:
         The zones.
     capacity
         Number of sectors of the drive.
+    surfaces
+        Number of surfaces; by default the most likely one.
+    """
+    ends = [zone.first for zone in zones[1:]] + [capacity]
+    period = zones[0].tracks_per_change
+    surfaces = surfaces or likely_surfaces(zones)[0]
+    by_cylinder = period is not None and period <= MOST_SURFACES and surfaces == period
+    return DiskLayout(zones, ends, surfaces, None if by_cylinder else period)
+
+
+def likely_surfaces(zones: list[ZoneMap]) -> list[int]:
+    """Return possible numbers of surfaces, the most likely first.
+
+    A zone has whole cylinders, and so a multiple of as many tracks as there are surfaces. In a layout by cylinder, the
+    tracks between changes are those of a cylinder.
+
+    Parameters
+    ----------
+    zones
+        The zones.
     """
     import numpy as np
 
-    ends = [zone.first for zone in zones[1:]] + [capacity]
-    tracks = np.array([round((e - z.first) / z.sectors_per_track) for z, e in zip(zones, ends, strict=True)][:-1])
+    lengths = {round((b.first - a.first) / a.sectors_per_track) for a, b in zip(zones, zones[1:], strict=False)}
+    tracks = np.array(sorted(lengths), dtype=np.int64)
+
+    def evidence(surfaces: int) -> float:
+        """Return the logarithm of the odds against tracks in any number."""
+        whole = int((tracks % surfaces == 0).sum())
+        return float(whole * np.log(surfaces * (1 - MOST_ODD) + MOST_ODD) + (len(tracks) - whole) * np.log(MOST_ODD))
+
+    found = sorted(range(1, MOST_SURFACES + 1), key=evidence, reverse=True)
     period = zones[0].tracks_per_change
-
-    def share(surfaces: int) -> float:
-        return float((tracks % surfaces == 0).mean()) if len(tracks) else 0.0
-
-    if period and period <= MOST_SURFACES and (share(period) > 0.8 or not len(tracks)):
-        return DiskLayout(zones, ends, period, None)
-    # The zones of a seek-first layout have whole cylinders, and so a multiple of as many tracks as there are surfaces.
-    surfaces = max(range(1, MOST_SURFACES + 1), key=lambda each: (share(each), each))
-    return DiskLayout(zones, ends, surfaces, period)
+    if period and period <= MOST_SURFACES:
+        found.remove(period)
+        found.insert(0, period)
+    return found
 
 
 def fit_seeks(
@@ -157,6 +195,23 @@ def fit_time(positioned_ms: "NDArray[np.float64]", period_ms: float) -> tuple[fl
     bounds = np.sort(np.concatenate([positioned_ms, positioned_ms - period_ms]))
     middle = len(positioned_ms)
     return float((bounds[middle - 1] + bounds[middle]) / 2), 3.7 * period_ms / max(len(positioned_ms), 1)
+
+
+def layout_of(device: "Mapping[str, Any]") -> DiskLayout:
+    """Return the layout of a device that :meth:`DiskLayout.keys` described."""
+    zones, ends, first = [], [], 0
+    surfaces = device["surfaces"]
+    group = device["mapping_group_cylinders"] if device["mapping"] == "seek-first-serpentine" else None
+    for zone in device["zones"]:
+        sectors = zone["sectors_per_track"]
+        skew, change = zone["track_skew_sectors"] / sectors, zone["cylinder_skew_sectors"] / sectors
+        period = group or surfaces
+        zones.append(
+            ZoneMap(first, sectors, period, skew, change - skew, zone.get("first_sector_offset", 0.0) / sectors)
+        )
+        first += (zone["last_cylinder"] - zone["first_cylinder"] + 1) * surfaces * sectors
+        ends.append(first)
+    return DiskLayout(zones, ends, surfaces, group)
 
 
 @dataclass(frozen=True)
