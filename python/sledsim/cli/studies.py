@@ -837,9 +837,7 @@ def validate_drive(
 
 
 def calibrate(
-    folder: Annotated[
-        Path | None, typer.Argument(metavar="[FOLDER]", help="Folder of jobs in which fio ran.")
-    ] = None,
+    folder: Annotated[Path | None, typer.Argument(metavar="[FOLDER]", help="Folder of jobs in which fio ran.")] = None,
     jobs: Annotated[
         Path | None, typer.Option("--jobs", metavar="FOLDER", help="Write jobs for fio into a folder, and end.")
     ] = None,
@@ -891,7 +889,7 @@ def _device_bytes(path: str) -> int:
     import os
 
     try:
-        with open(path, "rb") as file:
+        with Path(path).open("rb") as file:
             return file.seek(0, os.SEEK_END)
     except OSError as error:
         raise typer.BadParameter(f"{path}: {error.strerror}; give --size BYTES", param_hint="--device") from None

@@ -1,4 +1,4 @@
-"""Calibration of a drive: from the logs of fio's jobs to a device file, with its errors on requests it was not fitted to."""
+"""Calibration of a drive: from the logs of fio's jobs to a device file and its errors on unseen requests."""
 
 import hashlib
 import json
@@ -112,7 +112,10 @@ class DriveCalibration(Tabled, Plain):
         """Return the tables of parameters and of errors."""
         rows = [[each.name, each.value, each.unit, each.interval] for each in self.parameters]
         parameters = Table(
-            ["parameter", "value", "unit", "95 % interval"], rows, title=f"drive of {self.source}", left=frozenset({2, 3})
+            ["parameter", "value", "unit", "95 % interval"],
+            rows,
+            title=f"drive of {self.source}",
+            left=frozenset({2, 3}),
         )
         errors = [
             [
@@ -226,7 +229,8 @@ def fit_drive(
 def _part(log: Log, first: float, last: float) -> Log:
     """Return the part of a log between two shares of its accesses."""
     number = len(log.stamps_ms)
-    return Log(*(column[int(first * number) : int(last * number)] for column in log))
+    rows = slice(int(first * number), int(last * number))
+    return Log(*(column[rows] for column in log))  # type: ignore[arg-type]
 
 
 def _residuals(fit: Fit, logs: Mapping[str, Log], jobs: Mapping[str, Job]) -> list[Residual]:
@@ -296,7 +300,9 @@ def _in_phase(device: Mapping[str, Any], job: Job, measured: "NDArray[np.float64
         session = Session({"device": dict(device)})
         session.advance(int(turned_ms * 1e6))
         rows = slice(0, reads)
-        return serve_job(session, replace(job, lbns=job.lbns[rows], sectors=job.sectors[rows], ops=job.ops[rows])).latency_ms
+        return serve_job(
+            session, replace(job, lbns=job.lbns[rows], sectors=job.sectors[rows], ops=job.ops[rows])
+        ).latency_ms
 
     def error(turned_ms: float, reads: int) -> float:
         return float(np.abs(served(turned_ms, reads) - measured[:reads]).mean())

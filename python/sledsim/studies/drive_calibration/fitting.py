@@ -29,8 +29,6 @@ from sledsim.studies.drive_calibration.serving import Log, serve_job
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    import numpy as np
-    from numpy.typing import NDArray
 
 __all__ = ["NOT_IDENTIFIABLE", "Parameter", "accesses_of", "fit_behaviour", "fit_mechanics", "flush_times_ms"]
 
@@ -42,6 +40,8 @@ LEAST_SHARE = 0.5
 CANDIDATES = 6
 #: Windows that are tried for the command queue and the write cache; None chooses among all.
 WINDOWS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, None)
+#: Capacities of the write cache that are tried, blocks.
+BLOCKS = (1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 524288)
 #: Settling times of writes that are tried, ms.
 SETTLES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8)
 #: Numbers of ranges that are tried for the write cache.
@@ -265,8 +265,12 @@ def fit_behaviour(
         def queue_error(window: int | None) -> float:
             queue = {"depth": 32, "window": window, "turnaround_ms": 0.05}
             found = (served(name, command_queue=queue) for name in queues)
-            return float(sum(np.log(len(log.stamps_ms) / log.stamps_ms.max() / rates[name]) ** 2
-                             for name, log in zip(queues, found, strict=True)))
+            return float(
+                sum(
+                    np.log(len(log.stamps_ms) / log.stamps_ms.max() / rates[name]) ** 2
+                    for name, log in zip(queues, found, strict=True)
+                )
+            )
 
         errors = {window: queue_error(window) for window in WINDOWS}
         best = min(errors, key=errors.__getitem__)
@@ -274,9 +278,7 @@ def fit_behaviour(
         if best != 1:
             device["command_queue"] = {"depth": 32, "turnaround_ms": 0.05} | ({"window": best} if best else {})
         text = {window: "all" if window is None else str(window) for window in WINDOWS}
-        fit.parameters.append(
-            Parameter("command_queue.window", text[best], "", f"{text[near[0]]} to {text[near[-1]]}")
-        )
+        fit.parameters.append(Parameter("command_queue.window", text[best], "", f"{text[near[0]]} to {text[near[-1]]}"))
         fit.parameters.append(Parameter("command_queue.depth", "32", "", NOT_IDENTIFIABLE))
     if "writes" not in logs:
         fit.parameters.append(Parameter("write_settle_ms, write_cache", "none", "", NOT_IDENTIFIABLE))
@@ -336,19 +338,33 @@ def _fit_write_cache(
         return total
 
     streams = [name for name in ("write-stream",) if name in logs]
-    settle, window = 0.0, 8
-    errors: dict[int | None, float] = {window: 0.0}
+    settle, window = 0.0, WINDOWS[6]
+    errors: dict[int | None, float] = {}
     settles: dict[float, float] = {}
     for _ in range(2):
         # The settling decides the time of a single write, and whether a stream of writes loses revolutions.
-        settles = {each: error(each, window, [*(name for name in groups if name != "flush-64"), *streams])
-                   for each in SETTLES}
+        settles = {
+            each: error(each, window, [*(name for name in groups if name != "flush-64"), *streams]) for each in SETTLES
+        }
         settle = min(settles, key=settles.__getitem__)
         errors = {each: error(settle, each, (name for name in groups if name != "flush-1")) for each in WINDOWS}
         window = min(errors, key=errors.__getitem__)
     near = [each for each in WINDOWS if errors[each] < errors[window] + 0.002]
+    keys = {"write_settle_ms": settle}
     fit.device["write_settle_ms"] = settle
-    chosen: dict[str, Any] = {"blocks": 65536} | ({"window": window} if window else {})
+    chosen: dict[str, Any] = {"window": window} if window else {}
+    blocks, sizes = 65536, NOT_IDENTIFIABLE
+    if streams:
+        # A stream of writes is fast until the cache is full.
+        true = np.cumsum(logs["write-stream"].latency_ms)
+        by_blocks = {}
+        for each in BLOCKS:
+            log = served("write-stream", **keys, write_cache={**chosen, "extents": 512, "blocks": each})
+            by_blocks[each] = float(np.mean(np.abs(np.cumsum(log.latency_ms) - true)))
+        blocks = min(by_blocks, key=by_blocks.__getitem__)
+        same = [each for each in BLOCKS if by_blocks[each] < 1.2 * by_blocks[blocks]]
+        sizes = f"{min(same)} to {max(same)}"
+    chosen["blocks"] = blocks
     mean = float(np.mean(logs["writes"].latency_ms))
 
     def write_error(extents: int) -> float:
@@ -365,5 +381,5 @@ def _fit_write_cache(
         Parameter("write_settle_ms", f"{settle:.2f}", "ms", f"{min(alike_settles):.2f} to {max(alike_settles):.2f}"),
         Parameter("write_cache.window", text[window], "", f"{text[near[0]]} to {text[near[-1]]}"),
         Parameter("write_cache.extents", str(extents), "", f"{alike[0]} to {alike[-1]}"),
-        Parameter("write_cache.blocks", "65536", "", NOT_IDENTIFIABLE),
+        Parameter("write_cache.blocks", str(blocks), "", sizes),
     ]

@@ -4,6 +4,7 @@ A read from the medium ends when its last sector has passed under the head, howe
 one at a time therefore give angles. A sequential stream shows where tracks end, as the head then waits for the skew.
 """
 
+import itertools
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Accesses", "Stream", "ZoneMap", "chained", "fit_zones", "find_period", "streams_of"]
+__all__ = ["Accesses", "Stream", "ZoneMap", "chained", "find_period", "find_zones", "join_zones", "streams_of"]
 
 #: Range of rotational speeds, revolutions per minute.
 LEAST_RPM, MOST_RPM = 2400, 20000
@@ -110,8 +111,10 @@ def find_period(lbns: "NDArray[np.int64]", end_ms: "NDArray[np.float64]") -> tup
     apart = apart[by_gap]
 
     def score(frequency: "NDArray[np.float64]", gaps: "NDArray[np.float64]") -> "NDArray[np.float64]":
-        parts = [np.abs(np.exp(2j * np.pi * np.outer(each, gaps)).mean(axis=1)) for each in np.array_split(
-            frequency, max(len(frequency) * len(gaps) // 2_000_000, 1))]
+        parts = [
+            np.abs(np.exp(2j * np.pi * np.outer(each, gaps)).mean(axis=1))
+            for each in np.array_split(frequency, max(len(frequency) * len(gaps) // 2_000_000, 1))
+        ]
         return np.concatenate(parts)
 
     low, high = LEAST_RPM / 60e3, MOST_RPM / 60e3
@@ -160,7 +163,8 @@ LEAST_COHERENCE = 0.8
 MOST_OFF = 40
 #: Number of sectors of a stream that are looked at together.
 CHUNK = 1 << 17
-#: Least contrast between the boundaries of tracks and the rest of a stream: below it, the medium does not limit the stream.
+#: Least contrast between the boundaries of tracks and the rest of a stream, revolutions: below it, the medium does not
+#: limit the stream.
 LEAST_CONTRAST = 0.02
 
 
@@ -224,9 +228,9 @@ def _stream(ends: "NDArray[np.int64]", turns: "NDArray[np.float64]") -> Stream |
 class ZoneMap:
     """A zone: the angle of each of its sectors.
 
-    Sector *j* of the zone is on track *k* = *j* // ``sectors_per_track``, after *c* = *k* // ``tracks_per_change`` changes
-    of cylinder (or of surface, in seek-first layouts). Its angle is ``angle + j / sectors_per_track + skew * k + extra * c``
-    revolutions.
+    Sector *j* of the zone is on track *k* = *j* // ``sectors_per_track``, after *c* = *k* // ``tracks_per_change``
+    changes of cylinder (or of surface, in seek-first layouts). Its angle is ``angle + j / sectors_per_track + skew * k +
+    extra * c`` revolutions.
 
     Parameters
     ----------
@@ -312,7 +316,7 @@ def join_zones(
     order = np.argsort(lbns)
     lbns, angles = lbns[order], angles[order]
     choices = [(np.array([0]), np.array([0.0]))]
-    for (before, first, earliest), (zone, latest, end) in zip(found, found[1:], strict=False):
+    for (before, first, earliest), (zone, latest, end) in itertools.pairwise(found):
         known = (lbns >= first) & (lbns < end)
         choices.append(_boundaries(before, zone, lbns[known], angles[known], (earliest, latest)))
     zones = [zone for zone, _, _ in found]
@@ -320,7 +324,10 @@ def join_zones(
     placed = []
     for zone, first, end in zip(zones, firsts, [*firsts[1:], 1 << 62], strict=True):
         inside = (lbns >= first) & (lbns < end)
-        placed.append(_with_angle(replace(zone, first=first), lbns[inside], angles[inside]))
+        is_known = zone.coherence >= LEAST_COHERENCE
+        placed.append(
+            _with_angle(replace(zone, first=first), lbns[inside], angles[inside], skew_is_known=is_known)
+        )
     return placed
 
 
@@ -329,8 +336,8 @@ def _same_zone(streams: list[Stream]) -> list[list[Stream]]:
     groups: list[list[Stream]] = []
     streams = sorted(streams, key=lambda stream: stream.first)
     for stream in streams:
-        near = groups and abs(_median([each.sectors_per_track for each in groups[-1]]) / stream.sectors_per_track - 1)
-        if groups and near < 0.004:
+        usual = _median([each.sectors_per_track for each in groups[-1]]) if groups else 0.0
+        if abs(usual / stream.sectors_per_track - 1) < 0.004:
             groups[-1].append(stream)
         else:
             groups.append([stream])
@@ -542,9 +549,7 @@ def _consistent(
     return firsts
 
 
-def _at(
-    zone: ZoneMap, lbns: "NDArray[np.int64]", angles: "NDArray[np.float64]", rows: "NDArray[np.bool_]"
-) -> ZoneMap:
+def _at(zone: ZoneMap, lbns: "NDArray[np.int64]", angles: "NDArray[np.float64]", rows: "NDArray[np.bool_]") -> ZoneMap:
     """Set the angle of a zone so that it agrees with some reads."""
     import numpy as np
 

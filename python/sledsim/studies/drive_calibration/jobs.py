@@ -1,7 +1,6 @@
 """Jobs for fio that measure a drive: access patterns, and the files that make fio run them."""
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +9,8 @@ from sledsim._core import SledsimError
 from sledsim.show.faults import make_error
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -19,9 +20,11 @@ __all__ = ["SECTOR_BYTES", "Job", "JobFiles", "make_jobs", "read_description", "
 SECTOR_BYTES = 512
 #: Size of a random access, sectors: a physical sector of a 512e drive.
 SMALL = 8
-#: Sizes of an access of a sequential stream, sectors, by the capacity up to which they are used. Several fit on a track, so
-#: that the stream shows where tracks end, and the transfer of one takes longer than a command.
-STREAM = {80_000_000_000: 64, 300_000_000_000: 128, 1 << 62: 256}
+#: Sizes of an access of a sequential stream, sectors, by the capacity up to which they are used. Several fit on a
+#: track, so that the stream shows where tracks end, and the transfer of one takes longer than a command. They are
+#: multiples of 4 KiB by a prime number: accesses then begin at every 4 KiB of a track, and boundaries of tracks are as
+#: precise.
+STREAM = {80_000_000_000: 8 * 7, 300_000_000_000: 8 * 13, 1 << 62: 8 * 31}
 #: Seed of the patterns.
 SEED = 1
 #: The smallest drive with room for the patterns, bytes.
@@ -88,7 +91,9 @@ def make_jobs(capacity_bytes: int, *, scale: float = 1.0) -> list[Job]:
     def count(number: int) -> int:
         return max(round(number * scale), 64)
 
-    def job(name: str, purpose: str, lbns: "NDArray[np.int64]", size: int = SMALL, op: int = READ, depth: int = 1) -> Job:
+    def job(
+        name: str, purpose: str, lbns: "NDArray[np.int64]", size: int = SMALL, op: int = READ, depth: int = 1
+    ) -> Job:
         lbns = np.minimum(lbns // SMALL * SMALL, sectors // SMALL * SMALL - size)
         return Job(name, purpose, lbns, np.full(len(lbns), size), np.full(len(lbns), op, dtype=np.int8), depth)
 

@@ -1,8 +1,12 @@
 """The layout and the seek curve of a drive, from the angles of its sectors and the latencies of random accesses."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from sledsim._core import SledsimError
+from sledsim.show.faults import make_error
+from sledsim.show.frames import install_command
 from sledsim.studies.drive_calibration.geometry import Accesses, ZoneMap
 
 if TYPE_CHECKING:
@@ -114,7 +118,7 @@ def likely_surfaces(zones: list[ZoneMap]) -> list[int]:
     """
     import numpy as np
 
-    lengths = {round((b.first - a.first) / a.sectors_per_track) for a, b in zip(zones, zones[1:], strict=False)}
+    lengths = {round((b.first - a.first) / a.sectors_per_track) for a, b in pairwise(zones)}
     tracks = np.array(sorted(lengths), dtype=np.int64)
 
     def evidence(surfaces: int) -> float:
@@ -151,8 +155,13 @@ def fit_seeks(
         Distances of the points of the curve, rising.
     """
     import numpy as np
-    from scipy.optimize import linprog
-    from scipy.sparse import csr_matrix, eye_array, hstack, vstack
+
+    try:
+        from scipy.optimize import linprog
+        from scipy.sparse import csr_matrix, eye_array, hstack, vstack
+    except ImportError:
+        message = f"this needs SciPy: {install_command('reliability', 'scipy')}"
+        raise make_error(SledsimError, "unsupported", message, value="scipy") from None
 
     index = np.clip(np.searchsorted(knots, distance, side="right") - 1, 0, len(knots) - 2)
     share = np.clip((distance - knots[index]) / (knots[index + 1] - knots[index]), 0.0, 1.0)
@@ -163,20 +172,17 @@ def fit_seeks(
     )
     rise = csr_matrix(-np.diff(np.eye(len(knots)), axis=0))
     unit, none = eye_array(number), csr_matrix((number, number))
-    limits = vstack(
+    limits: Any = vstack(
         [
             hstack([hats, -unit, none]),
             hstack([-hats, none, -unit]),
             hstack([rise, csr_matrix((len(knots) - 1, 2 * number))]),
         ]
-    ).tocsr()
+    )
     right = np.concatenate([positioned_ms, period_ms - positioned_ms, np.zeros(len(knots) - 1)])
     cost = np.concatenate([np.full(len(knots), 1e-9), np.ones(2 * number)])
-    found = linprog(cost, A_ub=limits, b_ub=right, bounds=(0, None), method="highs")
-    if found.x is None:
-        message = "the linear program of the seek curve has no solution"
-        raise RuntimeError(message)
-    return found.x[: len(knots)]
+    found: Any = linprog(cost, A_ub=limits.tocsr(), b_ub=right, bounds=(0, None), method="highs")
+    return np.asarray(found.x[: len(knots)], dtype=np.float64)
 
 
 def fit_time(positioned_ms: "NDArray[np.float64]", period_ms: float) -> tuple[float, float]:
@@ -362,7 +368,13 @@ def seek_curve(moves: Moves, cylinders: int, period_ms: float) -> SeekFit:
         for i in range(1, len(every)):
             if counts[kept[-1] : i].sum() >= 12:
                 kept.append(i)
-        kept = kept if kept[-1] == len(every) - 1 else [*kept[:-1], len(every) - 1] if len(kept) > 1 else [0, len(every) - 1]
+        kept = (
+            kept
+            if kept[-1] == len(every) - 1
+            else [*kept[:-1], len(every) - 1]
+            if len(kept) > 1
+            else [0, len(every) - 1]
+        )
         knots = every[kept]
         near = np.add.reduceat(counts, kept) + 1.0
         return knots, fit_seeks(chosen.distance, chosen.positioned_ms, period_ms, knots), 3.7 * period_ms / near
@@ -375,11 +387,12 @@ def seek_curve(moves: Moves, cylinders: int, period_ms: float) -> SeekFit:
     same = moves.rows(~moves.head_changes & (moves.distance == 0))
     switch = fit_time(switching.positioned_ms, period_ms) if len(switching.distance) >= 30 else None
     if many and switch is None:
-        short = moved.rows(moved.head_changes & (moved.distance <= max(2, knots[1])))
+        short = moved.rows(moved.head_changes & (moved.distance <= 2 + cylinders // 2000))
         switch = fit_time(short.positioned_ms, period_ms) if len(short.distance) >= 30 else None
-    if many and switch:
-        # A seek with a change of surface takes the longer of the two.
-        by_seek = np.interp(moved.distance, knots, times) > switch[0] + 0.3
+    if many:
+        # A seek with a change of surface takes the longer of the two. An unknown switch is not slower than short seeks.
+        longest = switch[0] if switch else times[0] + 1.0
+        by_seek = np.interp(moved.distance, knots, times) > longest + 0.3
         knots, times, halves = fitted(moved.rows(~moved.head_changes | by_seek))
     same_ms = fit_time(same.positioned_ms, period_ms) if len(same.distance) >= 30 else None
     return SeekFit(knots, times, halves, same_ms, switch)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Log", "serve_job"]
+__all__ = ["Log", "log_lines", "serve_job"]
 
 #: Mean time from the end of an access to the next one, ns: that of fio on an idle machine.
 GAP_NS = 3000
@@ -60,7 +60,7 @@ def serve_job(session: Session, job: Job, *, jitter_us: float = 0.0, seed: int =
     lbns, sectors, ops = job.lbns.tolist(), job.sectors.tolist(), job.ops.tolist()
     started = now = session.now_ns
     under_way: dict[int, tuple[int, int]] = {}
-    rows: list[tuple[int, int, int]] = []
+    ended: list[tuple[int, int, int]] = []
     issued = 0
     while issued < number or under_way:
         while issued < number and len(under_way) < job.outstanding:
@@ -73,15 +73,14 @@ def serve_job(session: Session, job: Job, *, jitter_us: float = 0.0, seed: int =
         for done in session.advance():
             row, began = under_way.pop(done.id)
             end = done.end_ns + late[row]
-            rows.append((row, began, end))
+            ended.append((row, began, end))
             now = max(now, end + gaps[row])
-    order = np.array([row for row, _, _ in rows])
-    began, end = np.array([row[1] for row in rows]), np.array([row[2] for row in rows])
+    order, begins, ends = np.array(ended).T
     kept = job.ops[order] != FLUSH
     session.advance(max(now, session.now_ns))
     return Log(
-        ((end - started) // 1_000_000).astype(np.float64)[kept],
-        ((end - began) / 1e6)[kept],
+        ((ends - started) // 1_000_000).astype(np.float64)[kept],
+        ((ends - begins) / 1e6)[kept],
         job.ops[order][kept] == READ,
         job.lbns[order][kept],
         job.sectors[order][kept],
