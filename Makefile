@@ -117,7 +117,7 @@ machine: $(STAMPS)/release $(STAMPS)/dev
 	RUSTFLAGS="-C target-feature=+crt-static" CARGO_TARGET_DIR=target/static $(CARGO) build --locked --release --package sledsim-nbd --target $(static)
 	$(BIN)/python tools/machine_build.py --server target/static/$(static)/release/sledsim-nbd
 
-#: make applications      run the programs of claims on virtual machines (after `make machine`; keeps finished runs; hours)
+#: make applications      run the programs of claims on virtual machines (after `make machine`; keeps finished runs; an hour)
 .PHONY: applications
 applications: $(STAMPS)/release $(STAMPS)/dev
 	$(BIN)/python papers/tools/applications.py $(ARGS)

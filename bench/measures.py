@@ -120,14 +120,14 @@ def needed_trace(case: str) -> Path | None:
     return {"looped": TRACE, **caches, "mcd": MCD_TRACE, "mcd_small": MCD_TRACE}.get(case)
 
 
-def run_scenario(name: str, scale: float, _: Path) -> Found:
-    """Run a scenario; return the processor time per request and the peak memory of the process."""
+def run_scenario(name: str, scale: float, folder: Path, *, log: bool = False) -> Found:
+    """Run a scenario, with or without a log in a file; return the time per request and the process's peak memory."""
     import sledsim
 
     make, items = SCENARIOS[name]
     sledsim.run(random_scenario(1))
     start = time.process_time()
-    requests = sledsim.run(make(count(items, scale))).requests
+    requests = sledsim.run(make(count(items, scale)), log=folder / "log.parquet" if log else False).requests
     spent = time.process_time() - start
     assert requests.completed == requests.submitted > 0, requests
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -411,6 +411,7 @@ GROWTH: dict[str, tuple[Callable[[float, Path], Found], list[int]]] = {
 # Each measurement takes the scale of its size and a folder for its files.
 MEASURES: dict[str, Callable[[float, Path], Found]] = {
     **{name: partial(run_scenario, name) for name in SCENARIOS},
+    "logged": partial(run_scenario, "random", log=True),
     "own_built_in": partial(ask_custom_scheduler, "built_in"),
     "own_class": partial(ask_custom_scheduler, "class"),
     "own_compiled": partial(ask_custom_scheduler, "compiled"),

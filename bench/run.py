@@ -12,6 +12,7 @@ medians over the rounds.
     python bench/run.py --only 'l[ri][ub]*'        LRU hit ratios; libCacheSim's too, if its `cachesim` is on the PATH
     python bench/run.py --growth                   how the time of one item grows with the size of the problem
     python bench/run.py --write                    write the table of docs/reference/validation.md
+    python bench/run.py --growth --write           write the table of growth there
 
 Exit status 1: a ratio is above its limit; with ``--against``, a benchmark is slower by more than 3 %. The traces are
 those of the reference data: below ``SLEDSIM_REFERENCE``, or else ``../shared``.
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 BASELINE = ROOT / "out" / "baseline"
 PAGE = ROOT / "docs" / "reference" / "validation.md"
-BLOCK = re.compile(r"(?<=<!-- measured: speed -->\n).*?(?=<!-- end -->)", re.DOTALL)
 BASELINE_ITEMS = {"mems": 1_000_000, "disk": 4_000_000, "cache": 4_000_000}
 # A build that is slower by this factor is slower; less is noise.
 SLOWER = 1.03
@@ -74,6 +74,8 @@ class Benchmark(NamedTuple):
 BENCHMARKS = [
     Benchmark("random 4 KB, FCFS on `g2`, open at 500/s", "random.each_s", "baseline.mems", 1.7),
     Benchmark("the same: peak memory of the process", "random.peak_mb", None, 100),
+    Benchmark("the same with a log in a Parquet file", "logged.each_s", "random.each_s", 4.5),
+    Benchmark("with the log: peak memory of the process", "logged.peak_mb", None, 150),
     Benchmark("the same with every power strategy on", "thrifty.each_s", "random.each_s", 2),
     Benchmark("with them: peak memory of the process", "thrifty.peak_mb", None, 100),
     Benchmark("hplajw on `g2`, over and over, trace read included", "looped.each_s", "baseline.mems", 1.8),
@@ -276,6 +278,12 @@ def growth() -> list[str]:
     return [f"| {name:<52} | {sizes:<26} | {times:<26} | {slope:<8} |" for name, sizes, times, slope in rows]
 
 
+def write(block: str, text: str) -> None:
+    """Replace a block of the page."""
+    found = re.compile(rf"(?<=<!-- measured: {block} -->\n).*?(?=<!-- end -->)", re.DOTALL)
+    PAGE.write_text(found.sub(lambda _: text, PAGE.read_text(encoding="utf-8"), count=1), encoding="utf-8")
+
+
 def main() -> int:
     """Measure and print."""
     full = 10.0 if os.environ.get("BENCH_FULL") == "1" else 1.0
@@ -284,7 +292,7 @@ def main() -> int:
     parser.add_argument("--only", default="*", metavar="PATTERN", help="only cases with such names")
     parser.add_argument("--rounds", type=int, default=3, metavar="N")
     parser.add_argument("--scale", type=float, default=full, metavar="X", help="multiply the number of requests")
-    parser.add_argument("--write", action="store_true", help="write the table of docs/reference/validation.md")
+    parser.add_argument("--write", action="store_true", help="write the table into docs/reference/validation.md")
     parser.add_argument("--growth", action="store_true", help="measure how times grow with sizes")
     parser.add_argument("--case", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -294,7 +302,10 @@ def main() -> int:
             print(json.dumps(measure(options.scale, Path(folder))))
         return 0
     if options.growth:
-        print("\n".join([f"{machine()}.", "", *growth()]))
+        text = "\n".join([f"{machine()}.", "", *growth(), ""])
+        print(text)
+        if options.write:
+            write("growth", text)
         return 0
     if options.write and (options.against or options.only != "*"):
         parser.error("--write needs all benchmarks of this build: leave out --against and --only")
@@ -315,7 +326,7 @@ def main() -> int:
         text = "\n".join([title, "", *lines, ""])
         print(text)
         if options.write:
-            PAGE.write_text(BLOCK.sub(lambda _: text, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+            write("speed", text)
     for case in sorted(missing):
         print(f"{case} was not measured: {needed_trace(case)} is missing; set SLEDSIM_REFERENCE to the reference data")
     return 1 if failed else 0

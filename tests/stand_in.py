@@ -80,7 +80,7 @@ def machine_in(folder: Path) -> Path:
         "modules/nbd.ko",
         "tree/usr/bin/bash",
         "objects/a.o",
-        "tpch/tpch.db",
+        "tpch/scale-1.db",
         "tpch/4.sql",
     ):
         path = folder / name

@@ -19,7 +19,10 @@ import pytest
 import sledsim
 from browser import Browser
 from conftest import ROOT, SCENARIO, TOML
-from sledsim.cli import explore
+from sledsim import _core
+from sledsim.explorer.html_page import NO_START
+from sledsim.explorer.lesson import LESSONS, load_lesson
+from sledsim.scenario.reading import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -66,9 +69,16 @@ SCENARIOS: list[dict[str, Any]] = [
 def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Install a page of no content."""
     built = tmp_path / "built.html"
-    built.write_text(f"<p>{explore.NO_SCENARIO}</p>")
-    monkeypatch.setattr(explore, "PAGE", str(built))
+    built.write_text(f"<p>{NO_START}</p>")
+    monkeypatch.setattr(sys.modules["sledsim.explorer.html_page"], "PAGE", str(built))
     return built
+
+
+def _start_of(page: Path) -> dict[str, Any]:
+    """Return what a page begins with."""
+    begin, _, end = NO_START.partition("{}")
+    start: dict[str, Any] = json.loads(page.read_text().removeprefix(f"<p>{begin}").removesuffix(f"{end}</p>"))
+    return start
 
 
 def test_explore_writes_the_page_with_the_complete_scenario(
@@ -77,9 +87,9 @@ def test_explore_writes_the_page_with_the_complete_scenario(
     written = tmp_path / "out.html"
     outcome = sledsim_cli("explore", scenario_file, "--set", "device=g3", "--out", written)
     assert outcome.status == 0
-    begin, _, end = explore.NO_SCENARIO.partition("null")
-    document = json.loads(written.read_text().removeprefix(f"<p>{begin}").removesuffix(f"{end}</p>"))
-    assert document["system"]["device"]["name"] == "g3"
+    document = _start_of(written)["scenario"]
+    # Without the values of the catalogue, another device can be chosen in the page.
+    assert document["system"]["device"] == {"name": "g3"}
     results = [
         sledsim.run(given).to_dict()
         for given in (document, {**SCENARIO, "system": {**SCENARIO["system"], "device": "g3"}})
@@ -245,6 +255,30 @@ def test_what_is_drawn_is_the_position_of_the_core_at_1000_instants(opened: Brow
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("device", ["g2", "g3", "griffin1999"])
+def test_the_sled_is_over_the_blocks_of_the_log_at_1000_instants(opened: Browser, device: str) -> None:
+    """Log and addresses come from the package. Half-way through the transfer of a block, the sled is in its row."""
+    scenario = _scenario(device, "sptf", 900, 1000, size_bytes={"kind": "fixed", "value": 512})
+    _run(opened, scenario)
+    sled: Any = sledsim.Device(device)
+    log = sledsim.run(scenario, log=True).relation().order("start_ns, id").fetchnumpy()
+    passing_ns = log["servo_ns"] + log["transfer_ns"]
+    at_ms = (log["start_ns"] + log["startup_ns"] + log["seek_ns"] + passing_ns / 2) * 1e-6
+    drawn = opened.value(f"{json.dumps(at_ms.tolist())}.map((at) => [...explorer.playbacks[0].numbers(at)])")
+    values = sled.to_dict()
+    bit_um = values["bit_nm"] * 1e-3
+    row_um = (values["tip_sector_bytes"] * values["encoded_bits_per_byte"] + values["servo_bits"]) * bit_um
+    activities = opened.value("explorer.playbacks[0].activities")
+    assert len(drawn) == 1000
+    for index, (x_m, y_m, *_) in enumerate(drawn):
+        cylinder, _, row, _ = sled.place(int(log["lbn"][index]))
+        assert activities[int(drawn[index][8])] == "transferring"
+        assert int(drawn[index][7]) == index
+        assert x_m * 1e6 == pytest.approx(cylinder * bit_um - 50, abs=1e-6)
+        assert 0 < (y_m * 1e6 + 50) / row_um - row < 1
+
+
+@pytest.mark.slow
 def test_stepping_and_scrubbing_go_to_instants_of_the_log(opened: Browser) -> None:
     starts = opened.value("explorer.playbacks[0].requests.slice(0, 3).map((request) => request.startMs)")
     _click(opened, "#step")
@@ -366,6 +400,131 @@ def test_side_by_side_takes_up_to_four_columns(opened: Browser) -> None:
     assert all(int(number.replace(",", "")) > 500 for number in completed)
     _click(opened, ".column button")
     assert opened.value("document.querySelectorAll('.column').length") == 3
+
+
+def _open_lesson(browser: Browser, built: Path, folder: Path, name: str) -> None:
+    """Open the page at the first step of a lesson."""
+    target = folder / "lesson.html"
+    target.write_text(sledsim.explorer.page(lesson=load_lesson(name)))
+    browser.errors.clear()
+    browser.open("about:blank")
+    browser.open(target.as_uri())
+    browser.wait_for("window.explorer && document.querySelector('.in-lesson')")
+
+
+def _answer(browser: Browser, place: int, number: int, given: object) -> str:
+    """Answer a question as a student does, and return what the page says."""
+    said: str = browser.value(
+        f"""(() => {{
+          const form = document.querySelectorAll("#lesson-view form")[{number}];
+          const given = {json.dumps(given)};
+          const radio = form.querySelector(`input[type=radio][value="${{given}}"]`);
+          if (radio) radio.checked = true;
+          else if (form.querySelector("input")) form.querySelector("input").value = String(given);
+          form.requestSubmit();
+          return form.querySelector("[role=status]").textContent;
+        }})()"""
+    )
+    return said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LESSONS)
+def test_lessons_tell_right_answers_from_wrong_ones(browser: Browser, built: Path, tmp_path: Path, name: str) -> None:
+    """The right answers are those that the package computes."""
+    _open_lesson(browser, built, tmp_path, name)
+    lesson = load_lesson(name)
+    for place, answers in enumerate(lesson.answers()):
+        for number, answer in enumerate(answers):
+            question = answer.question
+            if question.kind == "choice":
+                right: Any = [choice.text for choice in question.choices].index(answer.text)
+                wrong: Any = (right + 1) % len(question.choices)
+            elif question.kind == "number":
+                right = answer.values[0] / (1 if question.relative_to is None else answer.values[1])
+                wrong = right * (1 + 1.5 * question.tolerance_percent / 100)
+            else:
+                right, wrong = None, None
+            said = _answer(browser, place, number, wrong)
+            assert said.startswith("Not yet."), (question.text, said)
+            assert question.hint in said
+            if question.kind == "goal":
+                for setting in question.overrides:
+                    path, _, value = setting.partition("=")
+                    full = path if path.partition(".")[0] in ("workload", "run", "seed") else f"system.{path}"
+                    control = full.replace(".", "-") if "=" not in value else full
+                    _set(browser, control if full != "system.scheduler" else "system-scheduler-name", json.loads(value))
+            said = _answer(browser, place, number, right)
+            assert said.startswith("Right."), (question.text, said)
+            assert question.explanation in said
+        _click(browser, "#lesson-view .primary")
+    assert browser.value("document.getElementById('lesson-view').hidden")
+    assert browser.errors == []
+
+
+@pytest.mark.slow
+def test_the_runs_of_lessons_equal_those_of_the_package(opened: Browser) -> None:
+    for name in LESSONS:
+        for step in load_lesson(name).for_page()["steps"]:
+            for question in step["questions"]:
+                for run in [question, *question.get("choices", ())]:
+                    if "scenario" in run:
+                        numbers = opened.value(
+                            f"explorer.core.command({{ command: 'numbers', scenario: {json.dumps(run['scenario'])} }})"
+                        )
+                        assert numbers[run["metric"]] == _core.run(resolve(run["scenario"])).numbers()[run["metric"]]
+
+
+@pytest.mark.slow
+def test_the_right_answer_is_offered_after_two_wrong_ones(browser: Browser, built: Path, tmp_path: Path) -> None:
+    _open_lesson(browser, built, tmp_path, "seeking")
+    reveal = "[...document.querySelectorAll('#lesson-view form button')].find((each) => each.type === 'button')"
+    assert "Choose one" in _answer(browser, 0, 0, None)
+    for hidden in (True, False):
+        assert "Not yet" in _answer(browser, 0, 0, 1)
+        assert browser.value(f"{reveal}.hidden") == hidden
+    browser.value(f"{reveal}.click()")
+    assert "The answer: the seek" in browser.value("document.querySelector('#lesson-view [role=status]').textContent")
+
+
+@pytest.mark.slow
+def test_a_goal_keeps_the_requests(browser: Browser, built: Path, tmp_path: Path) -> None:
+    _open_lesson(browser, built, tmp_path, "seeking")
+    for _ in range(3):
+        _click(browser, "#lesson-view .primary")
+    _set(browser, "workload-arrival-rate_per_s", 10)
+    assert "Leave workload as in this step" in _answer(browser, 3, 1, None)
+
+
+@pytest.mark.slow
+def test_a_link_opens_the_step_of_a_lesson(browser: Browser, built: Path, tmp_path: Path) -> None:
+    _open_lesson(browser, built, tmp_path, "scheduling")
+    _click(browser, "#lesson-view .primary")
+    _set(browser, "system-scheduler-name", "look")
+    link = browser.value("location.href")
+    title = browser.value("document.getElementById('lesson-title').textContent")
+    browser.open("about:blank")
+    browser.open(link)
+    browser.wait_for("window.explorer && document.querySelector('.in-lesson')")
+    assert browser.value("document.getElementById('lesson-title').textContent") == title
+    assert _scenario_of(browser)["system"]["scheduler"]["name"] == "look"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["mcd", "mwb", "mirror", "raid5"])
+def test_systems_are_drawn_as_boxes_with_the_numbers_of_the_run(opened: Browser, kind: str) -> None:
+    _set(opened, "system-kind", kind)
+    assert opened.value("document.getElementById('fault').hidden")
+    assert opened.value("document.getElementById('queue-view').hidden")
+    said = opened.value("document.getElementById('status').textContent")
+    scenario = _scenario_of(opened)
+    parts = sledsim.run(scenario).to_dict()["components"]
+    for part in parts:
+        assert f"{part['requests']:,} requests" in said
+    ends = opened.value("(explorer.seek(explorer.playbacks[0].endMs), explorer.shownInstant.completed)")
+    assert ends == scenario["run"]["requests"]
+    _set(opened, "system-kind", "drive")
+    assert not opened.value("document.getElementById('queue-view').hidden")
 
 
 @pytest.mark.slow

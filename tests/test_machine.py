@@ -19,6 +19,7 @@ from sledsim.machine import Guest, is_there, run, run_each
 from sledsim.machine.archive import Archive
 from sledsim.machine.assembled import Assembled
 from sledsim.machine.browsing import Cache, browsing
+from sledsim.machine.description import FILE_SYSTEMS
 from sledsim.machine.emulation import unpack_results
 from sledsim.machine.programs import program
 from sledsim.machine.running import _path_us
@@ -64,6 +65,15 @@ def test_processor_speed_follows_the_setting(cpu: float, shift: int, dilation: f
     assert guest.dilation / 2**guest.shift == cpu
 
 
+def test_size_of_the_file_system_is_an_argument_of_its_command() -> None:
+    assert Guest(file_system="ext2").make_arguments == (FILE_SYSTEMS["ext2"], "")
+    assert Guest(file_system="ext2", file_system_mib=2048).make_arguments == (FILE_SYSTEMS["ext2"], "2048m")
+    assert Guest(file_system="xfs", file_system_mib=2048).make_arguments == (
+        f"{FILE_SYSTEMS['xfs']} -d size=2048m",
+        "",
+    )
+
+
 @pytest.mark.parametrize(
     ("given", "path", "kind"),
     [
@@ -75,6 +85,7 @@ def test_processor_speed_follows_the_setting(cpu: float, shift: int, dilation: f
         ({"cache": "hot"}, "cache", "unknown-name"),
         ({"mount": "sync; reboot"}, "mount", "misfit"),
         ({"read_ahead_kib": -1}, "read_ahead_kib", "out-of-range"),
+        ({"file_system_mib": 10}, "file_system_mib", "out-of-range"),
     ],
 )
 def test_invalid_guests_are_refused(given: dict[str, Any], path: str, kind: str) -> None:
@@ -108,6 +119,7 @@ def test_each_program_has_its_command_and_files(machine: Path, tmp_path: Path) -
         ("browse", {"sizes": {"pause_ms": -1}}, "pause_ms = -1 is not a whole number from 0 to"),
         ("browse", {"sizes": {"pages": 100_000, "visits": 20_000}}, "visits = 20000 to pages = 100000 need "),
         ("tpch", {"sizes": {"last": 9}}, "expected from 4 to 4, the last query"),
+        ("tpch", {"sizes": {"scale_percent": 5}}, "scale_percent = 5: the machine has databases of 1"),
         ("postmark", {"job": "x"}, "a job file needs the program fio"),
         ("fio", {"job": "nothing.fio"}, "no such file"),
         ("fio", {"command": "ls"}, "not both"),

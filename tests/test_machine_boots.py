@@ -173,7 +173,7 @@ def test_browser_cache_is_correct_and_reproducible() -> None:
 
 
 #: Prints the mount options and the read-ahead of a file system.
-TELLS = "grep /mnt /proc/mounts; cat /sys/block/nbd0/queue/read_ahead_kb; echo kept > file; cat file"
+TELLS = "grep /mnt /proc/mounts; cat /sys/block/nbd0/queue/read_ahead_kb; echo kept > file; cat file; df -m /mnt"
 
 
 @pytest.mark.parametrize(
@@ -182,10 +182,12 @@ TELLS = "grep /mnt /proc/mounts; cat /sys/block/nbd0/queue/read_ahead_kb; echo k
 def test_the_requested_file_system_is_used(file_system: str, mount: str, read_ahead_kib: int) -> None:
     if not is_there():
         missing("no machine: it takes `make machine` and the package qemu-system-x86")
-    guest = Guest(file_system=file_system, mount=mount, read_ahead_kib=read_ahead_kib)
+    guest = Guest(file_system=file_system, mount=mount, read_ahead_kib=read_ahead_kib, file_system_mib=1000)
     found = run("g2", command=TELLS, guest=guest)
     assert (found.status, found.errors) == (0, "")
-    mounted, ahead, kept = found.output.splitlines()
+    mounted, ahead, kept, _, space = found.output.splitlines()
+    # The file system's own structures take up to a tenth.
+    assert 900 <= int(space.split()[1]) <= 1000
     device, place, kind, options, *_ = mounted.split()
     assert (device, place, kind, ahead, kept) == ("/dev/nbd0", "/mnt", file_system, str(read_ahead_kib), "kept")
     assert set(mount.split(",")) <= set(options.split(","))

@@ -260,3 +260,11 @@ def test_every_program_and_its_sizes_are_documented() -> None:
     for name, known in PROGRAMS.items():
         assert f'``"{name}"``' in about
         assert not known.sizes or f"``{json.dumps(known.sizes)}``" in about
+
+
+def test_a_file_system_larger_than_the_device_is_refused(called: Callable[..., Outcome]) -> None:
+    done = called("--file-system-mib", "100000", "--", "ls")
+    assert (done.status, done.err) == (
+        2,
+        "error: --file-system-mib 100000 is out of range: expected a number of at most 3295\n",
+    )

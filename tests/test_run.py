@@ -154,6 +154,35 @@ def test_the_log_can_be_written(result: sledsim.Result, tmp_path: Path) -> None:
     assert json.loads(scenarios[0]) == result.summary["scenario"]
 
 
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "json"])
+def test_runs_write_their_log_to_a_file(tmp_path: Path, suffix: str) -> None:
+    # More requests than a row group has.
+    more = {"run.requests": 40_000, "workload.size_bytes": {"kind": "exponential", "mean": 4096}}
+    kept = sledsim.run(SCENARIO, overrides=more, log=True)
+    result = sledsim.run(SCENARIO, overrides=more, log=tmp_path / f"log.{suffix}")
+    assert result.summary == kept.summary
+    with duckdb.connect() as connection:
+        found = connection.sql(f"FROM '{tmp_path / 'log'}.{suffix}'")
+        assert found.columns == list(kept.log)
+        for name, column in found.fetchnumpy().items():
+            assert np.array_equal(column, kept.log[name]), name
+            assert suffix != "parquet" or column.dtype == kept.log[name].dtype, name
+        if suffix == "parquet":
+            sql = f"SELECT decode(value) FROM parquet_kv_metadata('{tmp_path / 'log.parquet'}') ORDER BY key"
+            [(scenario,), (version,)] = connection.sql(sql).fetchall()
+            assert (json.loads(scenario), version) == (kept.summary["scenario"], sledsim.__version__)
+    with pytest.raises(RunError, match="log=True"):
+        result.log  # noqa: B018
+
+
+def test_logs_without_requests_can_be_read(tmp_path: Path) -> None:
+    nothing = {"workload.arrival.rate_per_s": 0.001, "run": {"time_s": 0.001}}
+    for suffix in ("parquet", "csv", "json"):
+        path = tmp_path / f"log.{suffix}"
+        assert sledsim.run(SCENARIO, overrides=nothing, log=path).requests.completed == 0
+        assert duckdb.sql(f"SELECT count(*) FROM '{path}'").fetchall() == [(0,)]
+
+
 def test_missing_logs_and_bad_log_paths_raise_errors(result: sledsim.Result, tmp_path: Path) -> None:
     with pytest.raises(RunError, match="log=True"):
         sledsim.run(SCENARIO, overrides=["run.requests=10"]).log  # noqa: B018
@@ -161,6 +190,9 @@ def test_missing_logs_and_bad_log_paths_raise_errors(result: sledsim.Result, tmp
         result.write_log(tmp_path / "log.xlsx")
     with pytest.raises(SledsimError, match="cannot be written"):
         result.write_log(tmp_path / "nowhere" / "log.csv")
+    for name, says in (("log.xlsx", "unknown kind of file '.xlsx'"), ("nowhere/log.csv", "no folder")):
+        with pytest.raises(SledsimError, match=says):
+            sledsim.run(SCENARIO, log=tmp_path / name)
 
 
 def test_a_missing_library_is_named_with_its_extra(result: sledsim.Result, monkeypatch: pytest.MonkeyPatch) -> None:

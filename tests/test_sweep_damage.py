@@ -148,7 +148,7 @@ def test_run_names_the_repeated_runs(store: Path, caplog: pytest.LogCaptureFixtu
     [part] = Store(store).parts("histograms")
     part.unlink()
     assert run(SWEEP, store).done == 4
-    assert caplog.messages == [f"{part}: damaged or missing; the runs that it belongs to are done again"]
+    assert caplog.messages == [f"{part}: damaged or missing; its runs will be repeated"]
 
 
 @pytest.mark.parametrize("damage", [change, delete])

@@ -47,8 +47,8 @@ PROGRAMS = {
 }  # fmt: skip
 #: Where programs look for libraries; `usr` is their common parent.
 LIBRARIES = ("lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu/ceph", "lib64", "lib")
-#: Scale of the database that the program `tpch` asks.
-SCALE = 0.01
+#: Scale factors of the databases of the program `tpch`, in percent.
+SCALES_PERCENT = (1, 10)
 
 
 def main() -> int:
@@ -77,9 +77,14 @@ def main() -> int:
     server = {"sledsim-nbd": f"sha256:{hashlib.sha256(options.server.read_bytes()).hexdigest()}"}
     objects(tree, made / "objects")
     database(made)
-    loaded = {"modules": modules, "disk_modules": disk_modules}
-    said = {"packages": {**versions, **server}, **loaded, "programs": contents, "tpch_scale": SCALE}
-    (made / "contents.json").write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
+    listed = {
+        "packages": versions | server,
+        "modules": modules,
+        "disk_modules": disk_modules,
+        "programs": contents,
+        "tpch_scales_percent": SCALES_PERCENT,
+    }
+    (made / "contents.json").write_text(json.dumps(listed, indent=1) + "\n", encoding="utf-8")
     shutil.rmtree(folder, ignore_errors=True)
     made.rename(folder)
     print(f"{folder} is there: {versions[next(iter(versions))]} and {len(versions) - 1} packages")
@@ -238,7 +243,7 @@ def objects(tree: Path, folder: Path) -> None:
 
 
 def database(made: Path) -> None:
-    """Make the database that the program `tpch` asks, and its questions, a file each."""
+    """Create the databases of the program `tpch`, one for each scale, and its queries, one file each."""
     example = ROOT / "examples" / "tpch" / "run.py"
     spec = importlib.util.spec_from_file_location("tpch", example)
     assert spec is not None
@@ -247,7 +252,8 @@ def database(made: Path) -> None:
     spec.loader.exec_module(tpch)
     folder = made / "tpch"
     folder.mkdir()
-    tpch.build(folder / "tpch.db", SCALE)
+    for percent in SCALES_PERCENT:
+        tpch.build(folder / f"scale-{percent}.db", percent / 100)
     for number, query in enumerate(tpch.queries(), 1):
         (folder / f"{number}.sql").write_text(query + ";\n", encoding="utf-8")
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sledsim import _core
+from sledsim.explorer.html_page import is_built
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -417,6 +418,15 @@ def disksim_refused() -> str:
     return table(["block", "describes"], rows)
 
 
+def explorer() -> str:
+    """Return the page of the explorer in a frame; :mod:`site_build` puts it beside the pages if it is built."""
+    if not is_built():
+        return ""
+    frame = '<iframe src="../_static/explorer.html" title="Sledsim explorer" loading="lazy" class="explorer"></iframe>'
+    link = '<p><a href="../_static/explorer.html">Open the explorer in a window of its own</a></p>'
+    return f"```{{raw}} html\n{frame}\n{link}\n```"
+
+
 BLOCKS: dict[str, Callable[[], str]] = {
     "scenario": scenario,
     "result": result,
@@ -428,6 +438,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "disksim-parameters": disksim_parameters,
     "disksim-policies": disksim_policies,
     "disksim-refused": disksim_refused,
+    "explorer": explorer,
 }
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from reference_api import api_pages
 from reference_commands import command_pages
 from reference_pages import device_pages, filled, scenario_pages
+from sledsim.explorer.html_page import is_built, page
 from sledsim.show.pages import chart_text, vega_library
 
 ROOT = Path(__file__).parents[1]
@@ -175,6 +176,8 @@ def prepare(sources: Path, claims: Path | None = None) -> None:
     made |= {f"reference/commands/{name}.md": text for name, text in command_pages().items()}
     made |= {f"reference/api/{name}.rst": text for name, text in api_pages().items()}
     made |= {"_static/vega.js": vega_library(), "_static/draw.js": chart_text("draw.js")}
+    if is_built():
+        made["_static/explorer.html"] = page()
     wanted |= {Path(name): text.encode() for name, text in made.items()}
     _write(sources, wanted)
 

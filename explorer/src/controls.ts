@@ -31,7 +31,28 @@ interface Control {
 const names = (values: string[]) => values.map((value) => ({ value, label: value, id: value }));
 
 /** Returns a test for a value of the completed scenario. */
-const has = (path: string, value: string) => (complete: Parameters<typeof get>[0]) => get(complete, path) === value;
+const has = (path: string, value: string) => (complete: Scenario) => get(complete, path) === value;
+
+/** True if the system is a drive alone. */
+const isDrive = has("system.kind", "drive");
+const isCachingDisk = has("system.kind", "mcd");
+
+/** Systems to choose from. */
+const SYSTEMS: { value: Json; label: string; id: string }[] = [
+  { value: { device: { name: "g2" }, scheduler: { name: "sptf" } }, label: "a drive", id: "drive" },
+  {
+    value: { kind: "mcd", mems: { device: { name: "hong2006" } }, disk: { device: { name: "atlas10k-50mb" } }, mems_bytes: 134_217_728, segment_bytes: 8192 },
+    label: "MEMS cache of a disk",
+    id: "mcd",
+  },
+  {
+    value: { kind: "mwb", mems: { device: { name: "hong2006" } }, disk: { device: { name: "atlas10k-50mb" } }, mems_bytes: 134_217_728 },
+    label: "MEMS write buffer of a disk",
+    id: "mwb",
+  },
+  { value: { kind: "mirror", members: [{ count: 2, device: { name: "g2" } }] }, label: "mirror of two drives", id: "mirror" },
+  { value: { kind: "raid5", members: [{ count: 5, device: { name: "g2" } }] }, label: "RAID 5 of five drives", id: "raid5" },
+];
 
 const CONTROLS: Control[] = [
   { path: "workload.arrival.rate_per_s", label: "Load (requests/s)", slider: [10, 5000], isShown: (complete) => get(complete, "workload.arrival.rate_per_s") !== undefined },
@@ -74,19 +95,26 @@ const CONTROLS: Control[] = [
   { path: "workload.read_fraction", label: "Share of reads", slider: [0, 1], isShown: (complete) => get(complete, "workload.read_fraction") !== undefined },
   { path: "run.requests", label: "Requests", slider: [100, 5000] },
   { path: "seed", label: "Seed", slider: [1, 100] },
+  { path: "system.kind", label: "System", sets: "system", choices: () => SYSTEMS },
+  { path: "system.mems_bytes", label: "Size of the cache (B)", slider: [1e6, 2e9], isShown: isCachingDisk },
+  { path: "system.segment_bytes", label: "Segment (B)", slider: [4096, 131_072], isShown: isCachingDisk },
+  { path: "system.policy.name", label: "Replacement", choices: () => names(["lru", "fifo", "clock", "arc", "s3-fifo"]), isShown: isCachingDisk },
   {
     path: "system.device.name",
     label: "Device",
+    isShown: isDrive,
     choices: (about) => about.devices.map(({ name, title }) => ({ value: name, label: `${name}: ${title.replace(/^[^:]*: /, "")}`, id: name })),
   },
   {
     path: "system.scheduler.name",
     label: "Scheduler",
+    isShown: isDrive,
     choices: (about) => about.schedulers.map(({ name, title }) => ({ value: name, label: title, id: name })),
   },
   {
     path: "system.spin_down.name",
     label: "Spin-down",
+    isShown: isDrive,
     sets: "system.spin_down",
     choices: () => [
       { value: undefined, label: "as the device", id: "" },
@@ -225,7 +253,7 @@ function numbers(control: Control, id: string, at: Shown, schema: any, unit: str
   box.step = "any";
   if (schema?.minimum !== undefined) box.min = String(schema.minimum);
   if (schema?.maximum !== undefined) box.max = String(schema.maximum);
-  box.value = String(Number(current.toPrecision(6)));
+  box.value = String(isWhole ? current : Number(current.toPrecision(6)));
   const slider = document.createElement("input");
   slider.type = "range";
   slider.id = `${id}-slider`;

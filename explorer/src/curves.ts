@@ -26,7 +26,7 @@ export class Curves {
   private seeks: any = null;
   private readonly load = new LineChart(document.getElementById("curve-load")!, "requests/s", "ms", false, 12);
   private readonly timeout = new LineChart(document.getElementById("curve-timeout")!, "timeout (ms)", "mJ", true, Infinity, NO_ENERGY);
-  private readonly seek = new LineChart(document.getElementById("curve-seek")!, "cylinder", "ms");
+  private readonly seek = new LineChart(document.getElementById("curve-seek")!, "cylinder", "ms", false, Infinity, "A single drive has seek times.");
   private theme: Theme | null = null;
   /** Time of the latest computation of all curves, ms; for measurements. */
   tookMs = NaN;
@@ -43,23 +43,21 @@ export class Curves {
     this.worker.postMessage({ task: -1, command: { command: "trace", ...trace } });
   }
 
-  /** Computes all curves of a scenario. */
-  compute(scenario: Scenario, playback: Playback, others: Column[], theme: Theme): void {
+  /** Computes all curves of a scenario. `names` are those of the scenario and the columns beside it. */
+  compute(scenario: Scenario, playback: Playback, others: Column[], names: string[], theme: Theme): void {
     this.theme = theme;
     this.lines = { load: [], timeout: [] };
     this.seeks = null;
     this.tookMs = NaN;
     this.begun = performance.now();
-    const { device, scheduler } = playback.report.scenario.system;
-    const columns = [{ device: device.name, scheduler: scheduler.name }, ...others];
-    const tasks: Task[] = [{ command: { command: "seeks", scenario }, use: (answer) => (this.seeks = answer) }];
+    const isDrive = playback.report.scenario.system.kind === "drive";
+    const tasks: Task[] = isDrive ? [{ command: { command: "seeks", scenario }, use: (answer) => (this.seeks = answer) }] : [];
     const small = withValue(scenario, "run", { requests: REQUESTS });
     const rate = get(playback.report.scenario, "workload.arrival.rate_per_s");
-    columns.forEach((column, index) => {
-      const own = index === 0 ? small : columnScenario(small, column);
-      const name = `${column.device}, ${column.scheduler}`;
+    names.forEach((name, index) => {
+      const own = index === 0 ? small : columnScenario(small, others[index - 1]!);
       if (typeof rate === "number") tasks.push(...this.loadTasks(own, rate, columnLine(theme, index, name, [])));
-      if (index === 0 && playback.report.energy) tasks.push(...this.timeoutTasks(own, columnLine(theme, index, name, [])));
+      if (index === 0 && isDrive && playback.report.energy) tasks.push(...this.timeoutTasks(own, columnLine(theme, index, name, [])));
     });
     this.tasks = tasks;
     this.number++;

@@ -1,6 +1,7 @@
 // Drawings of devices at an instant. Positions come from the simulator; here they are only scaled.
 import type { DiskShape, Instant, MemsShape, Pending, Playback } from "./playback";
 import { nextOf } from "./playback";
+import { drawSystem } from "./system";
 import type { Theme } from "./theme";
 
 /** A canvas that follows the size of its box and the resolution of the screen. */
@@ -24,7 +25,8 @@ export function drawDevice(canvas: HTMLCanvasElement, playback: Playback, instan
   const prepared = prepare(canvas);
   if (!prepared) return;
   const { context, width, height } = prepared;
-  if (playback.shape.mechanism === "mems") drawSled(context, width, height, playback.shape, playback, instant, pending, theme);
+  if (playback.shape.mechanism === "system") drawSystem(context, width, height, playback, instant, theme);
+  else if (playback.shape.mechanism === "mems") drawSled(context, width, height, playback.shape, playback, instant, pending, theme);
   else drawDisk(context, width, height, playback.shape, playback, instant, pending, theme);
 }
 
@@ -188,8 +190,6 @@ function drawSled(
   const length = region * 0.9;
   arrow(context, px, py, (-at.speedX / most) * length, (at.speedY / most) * length, theme.speed, 3);
   arrow(context, px, py, -at.forceX * length * 0.7, at.forceY * length * 0.7, theme.force, 3);
-  const shownTips = `${REGIONS * REGIONS} of ${shape.tips.toLocaleString("en-US")} tips; one region is ${(shape.x_range_m * 1e6).toFixed(0)} µm wide`;
-  if (frame > 120) label(context, cx - frame + 6, cy + frame - 7, shownTips, theme.muted);
 }
 
 function tip(context: Context, x: number, y: number, size: number, isActive: boolean, theme: Theme): void {
@@ -323,6 +323,7 @@ export function drawQueue(canvas: HTMLCanvasElement, playback: Playback, at: Ins
   if (!prepared) return;
   const { context, width, height } = prepared;
   const shape = playback.shape;
+  if (shape.mechanism === "system") return;
   const box = { left: 34, top: 8, width: width - 44, height: height - 34 };
   context.fillStyle = theme.plate;
   context.fillRect(box.left, box.top, box.width, box.height);

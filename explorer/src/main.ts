@@ -4,10 +4,12 @@ import { type About, showControls } from "./controls";
 import { compileCore, Core } from "./core";
 import { Curves, NO_ENERGY } from "./curves";
 import { drawDevice, drawQueue, drawTraces } from "./draw";
+import { type Lesson, LessonView, lessonsOf, type Stage } from "./lesson";
 import { type Instant, MOST_REQUESTS, nextOf, type Pending, Playback } from "./playback";
 import {
-  type Column, columnScenario, fromLink, get, type Json, MOST_COLUMNS, type Scenario, toCommand, toLink, toPython, toToml, withValue,
+  type Column, columnScenario, fromLink, get, type Json, type Link, MOST_COLUMNS, type Scenario, toCommand, toLink, toPython, toToml, withValue,
 } from "./scenario";
+import { describeSystem, systemName } from "./system";
 import { readTheme, shown } from "./theme";
 
 const DEFAULT: Scenario = {
@@ -40,6 +42,7 @@ class Explorer {
   private entries = new Map<string, any>();
   private readonly charts: { chart: LineChart; measure: string }[];
   private readonly curves: Curves;
+  private readonly lessons: LessonView;
   /** The instant that the views show. */
   shownInstant: Instant | null = null;
   /** Times of the latest drawings, ms; for measurements. */
@@ -49,6 +52,7 @@ class Explorer {
     private readonly core: Core,
     private readonly about: About,
     start: { scenario: Scenario; others: Column[]; atMs: number },
+    lessons: Lesson[],
   ) {
     this.scenario = start.scenario;
     this.others = start.others;
@@ -63,7 +67,49 @@ class Explorer {
       chart("chart-energy", "energy_mj", "mJ"),
     ];
     this.curves = new Curves(core.module);
+    this.lessons = new LessonView(lessons, this.stage(), byId("lesson-view"), byId("lesson"));
     this.listen();
+  }
+
+  /** Returns what the page does for lessons. */
+  private stage(): Stage {
+    return {
+      show: ({ scenario, others, atMs, speed }) => {
+        if (this.isPlaying) this.play(false);
+        Object.assign(this, { scenario, others, atMs });
+        this.run();
+        if (speed !== null) byId<HTMLInputElement>("speed").value = String(Math.log10(speed));
+        this.showSpeed();
+      },
+      place: (view) => this.placeViews(view),
+      present: () => this.main.report.scenario,
+      complete: (scenario) => this.core.command({ command: "run", scenario }).scenario,
+      numbers: (scenario) => this.core.command({ command: "numbers", scenario }),
+    };
+  }
+
+  /** Puts a view after the lesson, and the others in their order below. */
+  private placeViews(current: string): void {
+    const main = document.querySelector("main")!;
+    main.classList.toggle("in-lesson", current !== "");
+    const views = ["device", "queue", "compare", "controls", "curves"];
+    for (const view of [...views.filter((view) => view === current), ...views.filter((view) => view !== current)]) {
+      const section = byId(`${view}-view`);
+      section.classList.toggle("current", view === current);
+      main.append(section);
+    }
+    // The width of a moved view changes.
+    if (this.playbacks.length > 0) this.redraw();
+  }
+
+  /** Opens a lesson. */
+  startLesson(index: number): void {
+    this.lessons.start(index);
+  }
+
+  /** Opens the step of a lesson that a link names. */
+  restoreLesson(place: { lesson: number; step: number }): void {
+    this.lessons.restore(place);
   }
 
   /** Runs the scenario and shows it. A fault leaves the last run as it is. */
@@ -89,9 +135,14 @@ class Explorer {
     this.showControls();
     this.showColumns();
     this.drawCharts();
-    this.curves.compute(this.scenario, this.main, this.others, this.theme);
+    const names = this.playbacks.map((_, index) => this.columnName(index));
+    this.curves.compute(this.scenario, this.main, this.others, names, this.theme);
     this.saveLink();
     this.draw(true);
+    // A page around this one, such as a notebook, gets the results.
+    if (window.parent !== window) {
+      window.parent.postMessage({ from: "sledsim", scenario: this.scenario, report: this.main.report }, "*");
+    }
   }
 
   /** Shows the default scenario beside a fault of the scenario of a link or a file. */
@@ -117,6 +168,7 @@ class Explorer {
   /** Sets a key of the scenario and runs it. */
   private change(path: string, value: Json | undefined): void {
     this.scenario = withValue(this.scenario, path, value);
+    if (path === "system") this.others = [];
     if (path === "system.device.name") {
       // Values of another kind of device do not apply to this one.
       const kept = this.about.devices.find(({ name }) => name === value)?.mechanism === this.mechanism;
@@ -161,7 +213,13 @@ class Explorer {
   private columnName(index: number): string {
     const { scenario } = this.main.report;
     const column = index === 0 ? null : this.others[index - 1]!;
-    return column ? `${column.device}, ${column.scheduler}` : `${scenario.system.device.name}, ${scenario.system.scheduler.name}`;
+    if (column) return `${column.device}, ${column.scheduler}`;
+    return this.isDrive ? `${scenario.system.device.name}, ${scenario.system.scheduler.name}` : systemName(this.main);
+  }
+
+  /** True if the system is a drive alone. */
+  private get isDrive(): boolean {
+    return this.main.report.scenario.system.kind === "drive";
   }
 
   private showColumns(): void {
@@ -169,17 +227,27 @@ class Explorer {
     box.replaceChildren(...this.playbacks.map((_, index) => this.column(index)));
     byId("add-column").hidden = this.others.length >= MOST_COLUMNS - 1;
     const legend = byId("legend");
-    const isSled = this.main.shape.mechanism === "mems";
+    const { mechanism } = this.main.shape;
+    const isSled = mechanism === "mems";
+    byId("queue-view").hidden = byId("traces").hidden = mechanism === "system";
+    byId("device-title").textContent = mechanism === "system" && !this.isDrive ? "The system" : "The device";
+    const reason = this.main.shape.mechanism === "system" && this.isDrive ? this.main.shape.reason : "";
+    byId("drawing-note").textContent = mechanism === "system" ? `The numbers in the boxes are of the whole run. ${reason}` : "";
     const marks: [string, string, string][] = [
       ["●", "read", "read"],
       ["■", "write", "write"],
-      ["✕", "text", "in service"],
-      ["◯", "next", "next choice"],
+      ...(mechanism === "system" ? [] : ([["✕", "text", "in service"], ["◯", "next", "next choice"]] as [string, string, string][])),
       ...(isSled ? ([["→", "speed", "speed"], ["→", "force", "force of the actuator"], ["◆", "text", "tip (fixed)"]] as [string, string, string][]) : []),
     ];
     legend.replaceChildren(...marks.map(([mark, colour, text]) => legendMark(mark, `var(--${colour})`, text)));
-    const { name, capacity_gb } = this.main.report.device;
-    byId("summary").textContent = `${name}, ${shown(capacity_gb)} GB, under ${this.main.report.scheduler}`;
+    if (this.main.shape.mechanism === "mems") {
+      const { tips, x_range_m } = this.main.shape;
+      legend.append(made("span", `9 of ${shown(tips)} tips; each region is ${shown(Math.round(x_range_m * 1e6))} µm wide`));
+    }
+    const { capacity_gb } = this.main.report.device;
+    const name = this.isDrive ? this.main.report.device.name : systemName(this.main);
+    const under = this.isDrive ? `, under ${this.main.report.scheduler}` : "";
+    byId("summary").textContent = `${name}, ${shown(capacity_gb)} GB${under}`;
   }
 
   private column(index: number): HTMLElement {
@@ -251,8 +319,10 @@ class Explorer {
     this.shownInstant = instant;
     const pending = this.main.pending(this.atMs);
     drawDevice(byId("device"), this.main, instant, pending, this.theme);
-    drawTraces(byId("traces"), this.main, instant, this.main.shape.mechanism === "mems" ? 4 : 40, this.theme);
-    drawQueue(byId("queue"), this.main, instant, pending, this.theme);
+    if (this.main.shape.mechanism !== "system") {
+      drawTraces(byId("traces"), this.main, instant, this.main.shape.mechanism === "mems" ? 4 : 40, this.theme);
+      drawQueue(byId("queue"), this.main, instant, pending, this.theme);
+    }
     const columns = [...byId("columns").children];
     this.playbacks.forEach((playback, index) => {
       const canvas = columns[index]?.querySelector("canvas");
@@ -275,11 +345,14 @@ class Explorer {
     const { requests, activities } = this.main;
     const request = requests[instant.request];
     const doing = activities[instant.activity] ?? "";
-    byId("status").textContent = request
+    const isSystem = this.main.shape.mechanism === "system";
+    byId("status").textContent = isSystem
+      ? `${describeSystem(this.main)}. Now ${instant.pending} in the system, ${instant.completed} completed.`
+      : request
       ? `${doing}: ${request.isWrite ? "write" : "read"} of ${request.blocks} blocks at LBN ${request.lbn.toLocaleString("en-US")}; ${instant.pending} pending, ${instant.completed} completed.`
       : `${doing}; ${instant.pending} pending, ${instant.completed} completed.`;
     byId("device").setAttribute("aria-label", `The device at ${this.atMs.toFixed(3)} ms: ${byId("status").textContent}`);
-    this.drawReason(pending, request ? request.lbn + request.blocks : (requests[instant.completed - 1]?.lbn ?? 0));
+    if (!isSystem) this.drawReason(pending, request ? request.lbn + request.blocks : (requests[instant.completed - 1]?.lbn ?? 0));
     this.playbacks.forEach((playback, index) => {
       const list = byId("columns").children[index]?.querySelector("dl");
       if (!list) return;
@@ -291,7 +364,7 @@ class Explorer {
         ["95th percentile", at["p95_response_ms"], " ms"],
         ["99th percentile", at["p99_response_ms"], " ms"],
         ["in the system", pending + (request < 0 ? 0 : 1), ""],
-        ["utilisation", (at["utilisation"] ?? 0) * 100, " %"],
+        ["utilisation", at["utilisation"] == null ? null : at["utilisation"] * 100, " %"],
         ["energy", at["energy_mj"], " mJ"],
       ];
       list.replaceChildren(
@@ -402,8 +475,12 @@ class Explorer {
   }
 
   private saveLink(): void {
-    this.link = `#${toLink({ scenario: this.scenario, others: this.others, atMs: Number(this.atMs.toFixed(6)) })}`;
-    if (!this.isPlaying) history.replaceState(null, "", this.link);
+    this.link = `#${toLink({ scenario: this.scenario, others: this.others, atMs: Number(this.atMs.toFixed(6)), place: this.lessons.place })}`;
+    try {
+      if (!this.isPlaying) history.replaceState(null, "", this.link);
+    } catch {
+      // A page inside another one may have no address of its own.
+    }
   }
 
   private async copy(what: string): Promise<void> {
@@ -441,10 +518,12 @@ class Explorer {
     byId("speed").oninput = () => this.showSpeed();
     this.showSpeed();
     byId("add-column").onclick = () => {
-      const { device, scheduler } = this.main.report.scenario.system;
-      const used = new Set([scheduler.name, ...this.others.map((other) => other.scheduler)]);
+      const { device, disk, scheduler } = this.main.report.scenario.system;
+      const used = new Set([scheduler?.name, ...this.others.map((other) => other.scheduler)]);
       const unused = this.about.schedulers.find(({ name }) => !used.has(name))?.name ?? "fcfs";
-      this.others = [...this.others, { device: device.name, scheduler: unused }];
+      // Beside a cache of a disk, the disk alone.
+      const beside = device?.name ?? disk?.device?.name ?? "g2";
+      this.others = [...this.others, { device: beside, scheduler: device ? unused : "fcfs" }];
       this.run();
     };
     const input = byId<HTMLInputElement>("trace");
@@ -478,27 +557,30 @@ class Explorer {
     window.addEventListener("hashchange", () => {
       if (location.hash === this.link || location.hash.length < 2) return;
       try {
-        const { scenario, others, atMs } = fromLink(location.hash.slice(1));
+        const { scenario, others, atMs, place } = fromLink(location.hash.slice(1));
         Object.assign(this, { scenario, others, atMs });
+        if (place) this.restoreLesson(place);
         this.run();
       } catch (error) {
         this.showFault(error);
       }
     });
-    const redraw = () => {
-      this.theme = readTheme();
-      if (this.playbacks.length === 0) return;
-      this.showColumns();
-      this.drawCharts();
-      this.curves.draw(this.theme);
-      this.draw(true);
-    };
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw());
     let timer = 0;
     window.addEventListener("resize", () => {
       clearTimeout(timer);
-      timer = window.setTimeout(redraw, 100);
+      timer = window.setTimeout(() => this.redraw(), 100);
     });
+  }
+
+  /** Draws everything for another size or colour scheme. */
+  private redraw(): void {
+    this.theme = readTheme();
+    if (this.playbacks.length === 0) return;
+    this.showColumns();
+    this.drawCharts();
+    this.curves.draw(this.theme);
+    this.draw(true);
   }
 }
 
@@ -550,14 +632,16 @@ async function start(): Promise<void> {
   const core = new Core(await compileCore(byId("core").textContent ?? ""));
   const about: About = core.command({ command: "about" });
   byId("version").textContent = about.version;
-  const given = JSON.parse(byId("scenario").textContent ?? "null") as Scenario | null;
-  let state = { scenario: given ?? DEFAULT, others: [{ device: "g2", scheduler: "fcfs" }], atMs: 0 };
+  const begin = JSON.parse(byId("start").textContent ?? "{}") as { scenario?: Scenario; lessons?: Json; lesson?: number | null };
+  const given = begin.scenario;
+  let state: Link = { scenario: given ?? DEFAULT, others: [{ device: "g2", scheduler: "fcfs" }], atMs: 0 };
   if (given) {
-    const device = String(get(given, "system.device.name") ?? "g2");
+    const device = String(get(given, "system.device.name") ?? get(given, "system.disk.device.name") ?? "g2");
     state.others = get(given, "system.scheduler.name") === "fcfs" ? [{ device, scheduler: "sptf" }] : [{ device, scheduler: "fcfs" }];
   }
   let fault: unknown;
-  if (location.hash.length > 1) {
+  const hasLink = location.hash.length > 1;
+  if (hasLink) {
     try {
       state = fromLink(location.hash.slice(1));
     } catch (error) {
@@ -565,11 +649,14 @@ async function start(): Promise<void> {
     }
   }
   document.querySelector("main")!.hidden = false;
-  const explorer = new Explorer(core, about, state);
+  const explorer = new Explorer(core, about, state, lessonsOf(begin));
   explorer.run();
+  if (state.place) explorer.restoreLesson(state.place);
+  else if (begin.lesson != null && !hasLink) explorer.startLesson(begin.lesson);
   if (fault) explorer.showFault(fault);
   Object.assign(window, { explorer });
-  if (!matchMedia("(prefers-reduced-motion: reduce)").matches) explorer.play(true);
+  const isQuiet = document.querySelector("main")!.classList.contains("in-lesson");
+  if (!isQuiet && !matchMedia("(prefers-reduced-motion: reduce)").matches) explorer.play(true);
 }
 
 start().catch((error: unknown) => {

@@ -27,7 +27,13 @@ export interface DiskShape {
   zones: { first_cylinder: number; sectors: number }[];
 }
 
-export type Shape = MemsShape | DiskShape;
+/** A system whose motion is not drawn. */
+export interface SystemShape {
+  mechanism: "system";
+  reason: string;
+}
+
+export type Shape = MemsShape | DiskShape | SystemShape;
 
 /** The device at an instant. */
 export interface Instant {
@@ -79,7 +85,10 @@ export class Playback {
   readonly requests: Served[];
   /** Rows of measures over time, by name. */
   readonly series: { names: string[]; rows: (number | null)[][] };
-  private readonly number: number;
+  private readonly number: number | undefined;
+  /** Arrivals and ends of the requests, each in the order of time. */
+  private readonly arrivals: number[];
+  private readonly ends: number[];
 
   constructor(
     private readonly core: Core,
@@ -90,7 +99,7 @@ export class Playback {
     this.report = opened.report;
     this.endMs = opened.end_ms;
     this.shape = opened.device;
-    this.activities = opened.activities;
+    this.activities = opened.activities ?? [];
     this.series = opened.series;
     this.requests = opened.requests.map(([arrivalMs, startMs, endMs, lbn, blocks, isWrite]: number[]) => ({
       arrivalMs,
@@ -100,15 +109,31 @@ export class Playback {
       blocks,
       isWrite: isWrite === 1,
     }));
+    this.arrivals = this.requests.map(({ arrivalMs }) => arrivalMs).sort((a, b) => a - b);
+    this.ends = this.requests.map(({ endMs }) => endMs).sort((a, b) => a - b);
   }
 
   close(): void {
-    this.core.command({ command: "close", playback: this.number });
+    if (this.number !== undefined) this.core.command({ command: "close", playback: this.number });
   }
 
   /** Returns the numbers of the simulator at an instant, in the order of `state` of its description. */
   numbers(atMs: number): Float64Array {
-    return this.core.state(this.number, atMs);
+    if (this.number !== undefined) return this.core.state(this.number, atMs);
+    // Of a system whose motion is not drawn, only the numbers of requests are known.
+    const numbers = new Float64Array(14);
+    const [arrived, completed] = [before(this.arrivals, atMs), before(this.ends, atMs)];
+    numbers.set([-1, 0, arrived - completed, completed], 7);
+    return numbers;
+  }
+
+  /** Returns up to `most` requests that are in the system at an instant. */
+  within(atMs: number, most: number): Served[] {
+    const found: Served[] = [];
+    for (const request of this.requests) {
+      if (request.arrivalMs <= atMs && atMs < request.endMs && found.push(request) === most) break;
+    }
+    return found;
   }
 
   at(atMs: number): Instant {
@@ -120,6 +145,7 @@ export class Playback {
   }
 
   pending(atMs: number): Pending[] {
+    if (this.number === undefined) return [];
     const numbers = this.core.pending(this.number, atMs);
     const found: Pending[] = [];
     for (let at = 0; at < numbers.length; at += 9) {
@@ -144,6 +170,17 @@ export class Playback {
     const [time, column] = [names.indexOf("time_ms"), names.indexOf(name)];
     return rows.filter((row) => row[column] !== null).map((row) => [row[time]!, row[column]!]);
   }
+}
+
+/** Returns the number of sorted times up to an instant. */
+function before(times: number[], atMs: number): number {
+  let [low, high] = [0, times.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (times[middle]! <= atMs) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** Returns the pending request that is dispatched next. */

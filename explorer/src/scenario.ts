@@ -95,6 +95,8 @@ export interface Link {
   scenario: Scenario;
   others: Column[];
   atMs: number;
+  /** The step of a lesson that is open. */
+  place?: { lesson: number; step: number } | null;
 }
 
 export function toLink(link: Link): string {
@@ -113,13 +115,14 @@ export function fromLink(text: string): Link {
   } catch {
     throw new Error("The link is incomplete or damaged: copy it again, from # to its end.");
   }
-  const { scenario, others, atMs } = link ?? {};
+  const { scenario, others, atMs, place } = link ?? {};
   const isColumn = (column: unknown) =>
     isTable(column as Json) && typeof (column as Column).device === "string" && typeof (column as Column).scheduler === "string";
   if (!isTable(scenario) || !Array.isArray(others) || others.length > MOST_COLUMNS - 1 || !others.every(isColumn)) {
     throw new Error("The link does not hold a scenario: copy it again from the page.");
   }
-  return { scenario, others, atMs: typeof atMs === "number" && atMs >= 0 ? atMs : 0 };
+  const isPlace = [place?.lesson, place?.step].every((number) => Number.isInteger(number));
+  return { scenario, others, atMs: typeof atMs === "number" && atMs >= 0 ? atMs : 0, place: isPlace ? place! : null };
 }
 
 /** Most devices side by side. */
@@ -127,6 +130,10 @@ export const MOST_COLUMNS = 4;
 
 /** Returns the scenario of a column: the same requests for another device or scheduler. */
 export function columnScenario(scenario: Scenario, column: Column): Scenario {
+  // A system of several components is replaced by a drive.
+  if (get(scenario, "system.device") === undefined) {
+    return { ...scenario, system: { device: { name: column.device }, scheduler: { name: column.scheduler } } };
+  }
   const device = get(scenario, "system.device.name") === column.device ? get(scenario, "system.device") : { name: column.device };
   const isSame = get(scenario, "system.scheduler.name") === column.scheduler;
   const scheduler = isSame ? get(scenario, "system.scheduler") : { name: column.scheduler };

@@ -14,7 +14,7 @@ import recorded
 from claims_notes import NOTES
 from conftest import SCENARIO
 from documented_claims import documented
-from sledsim import __version__, machine
+from sledsim import __version__
 from sledsim_papers.harness import reproduction
 from sledsim_papers.harness.claim import PAPERS, claims
 from sledsim_papers.harness.finding import Finding
@@ -22,7 +22,6 @@ from sledsim_papers.harness.registry import select
 from sledsim_papers.harness.reproduction import reproduce
 from sledsim_papers.harness.study import Study
 from sledsim_papers.harness.wording import command_text
-from sledsim_papers.schlosser2000 import applications
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,6 +85,19 @@ def test_differences_between_a_quick_and_a_full_run_are_listed(verdicts_file: Pa
     ]
 
 
+def test_verdicts_that_depend_on_the_seed_are_counted() -> None:
+    assert claims_page.seed_text(()) == claims_page.seed_text(("differs",) * 5) == ""
+    several = ("differs", "shape only", "shape only", "differs", "shape only")
+    assert claims_page.seed_text(several) == "By seed: shape only with 3, differs with 2."
+
+
+def test_rows_say_which_verdicts_depend_on_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    quick = claims_page.record_of(reproduce(SETTLE))
+    for verdicts, ends in ((("reproduced",) * 2, "reproduced |  |"), (("reproduced", "differs"), "differs with 1. |")):
+        monkeypatch.setattr(recorded, "read_seeds", lambda verdicts=verdicts: {SETTLE: verdicts})
+        assert claims_page.outcomes(quick, [SETTLE]).endswith(ends)
+
+
 def test_a_record_that_is_written_is_read_back(
     verdicts_file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -120,14 +132,6 @@ def test_a_file_that_is_missing_or_not_json_is_refused(tmp_path: Path) -> None:
     path.write_text("{")
     with pytest.raises(SystemExit, match="Invalid JSON"):
         recorded.read("full", path)
-
-
-def test_local_runs_on_machines_are_not_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(applications, "folder", lambda: tmp_path)
-    monkeypatch.setattr(machine, "is_there", lambda: True)
-    (tmp_path / "andrew-g1.json").write_text("{}")
-    with pytest.raises(SystemExit, match="has runs made here"):
-        claims_page.refresh()
 
 
 @pytest.mark.parametrize("mode", ["quick", "full"])

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sledsim import SledsimError
+from sledsim_papers.harness import reproduction
+from sledsim_papers.harness.finding import Finding, Probe
 from sledsim_papers.harness.study import Study
 
 if TYPE_CHECKING:
@@ -47,6 +49,23 @@ def test_claims_need_no_extra_of_sledsim(
     refused = sledsim_cli("reproduce", CLAIMS[0], "--report", str(tmp_path / "report"))
     assert refused.status == 2
     assert "pip install 'altair" in refused.err
+
+
+def test_probes_run_only_for_json_and_reports(
+    sledsim_cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    probed = []
+
+    def settling(study: Study) -> Finding:
+        probes = study.probes(lambda: (Probe("no springs", 1.8),))
+        probed.append(bool(probes))
+        return Finding(0.72, "formula", probes=probes)
+
+    monkeypatch.setattr(reproduction, "experiments", lambda: {CLAIMS[0]: settling})
+    for options in ([], ["--json"]):
+        assert sledsim_cli("reproduce", CLAIMS[0], *options).status == 0
+    # With JSON also once with time-optimal motion, which needs no probes.
+    assert probed == [False, True, False]
 
 
 @pytest.mark.parametrize("workers", [0, -1, 2**64])

@@ -14,7 +14,7 @@ from sledsim_papers.schlosser2000.energy import APPLICATIONS, spent
 
 PAPER = "schlosser2000"
 
-#: Applications, whose runs on whole machines are made by `make applications`.
+#: Claims about applications, whose block traces are recorded by `make applications`.
 APPLICATION_CLAIMS = {
     "andrew-generations",
     "andrew-order",

@@ -11,8 +11,7 @@
                                                    check these papers and claims with each of N seeds, record the
                                                    verdicts in papers/records/seeds.json and refresh docs/papers
 
-Traces are read from the folder named by SLEDSIM_REFERENCE. Runs on whole machines are the recorded ones; the first
-form stops if others were made here, because its output must not depend on the machine.
+Traces are read from the folder named by SLEDSIM_REFERENCE.
 """
 
 from __future__ import annotations
@@ -43,13 +42,13 @@ from sledsim_papers.harness.wording import (
     rests_text,
     time_optimal_text,
 )
-from sledsim_papers.schlosser2000 import applications
-from sledsim_papers.schlosser2000.application_claims import robust_orders
+from sledsim_papers.schlosser2000.application_claims import checks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from recorded import Outcome
+    from sledsim_papers.harness.claim import Verdict
 
 PAGES = Path(__file__).parents[2] / "docs" / "papers"
 #: The page that has all tables on the site.
@@ -120,12 +119,20 @@ def count_row(label: str, found: tuple[Outcome, ...]) -> list[str]:
 
 def outcomes(run: Record, names: list[str]) -> str:
     """Return what the paper says, what was found for claims, and why it differs."""
-    found = {each.name: each for each in run.claims}
+    found, seeds = {each.name: each for each in run.claims}, recorded.read_seeds()
     rows = []
     for claim, each in ((claims()[name], found[name]) for name in names):
-        what, why = f"{sentence(claim.what)} ({claim.where})", claim.why if each.verdict in DISAGREES else ""
-        rows.append([what, published_text(claim), each.text, each.verdict, why])
+        why = [claim.why if each.verdict in DISAGREES else "", seed_text(seeds.get(claim.name, ()))]
+        what = f"{sentence(claim.what)} ({claim.where})"
+        rows.append([what, published_text(claim), each.text, each.verdict, " ".join(filter(None, why))])
     return table(["claim", "paper", "Sledsim", "verdict", "why it differs"], rows)
+
+
+def seed_text(verdicts: Sequence[Verdict]) -> str:
+    """Return how often each verdict occurs with single seeds; empty if it is the same with all."""
+    counts = Counter(verdicts)
+    said = ", ".join(f"{each} with {counts[each]}" for each in VERDICTS if counts[each])
+    return f"By seed: {said}." if len(counts) > 1 else ""
 
 
 def by_seed(papers: Sequence[str]) -> str:
@@ -157,6 +164,7 @@ def reasons(answer: Answer) -> Iterator[str]:
         yield f"Shape: {answer.claim.shape}"
     if answer.verdict in DISAGREES and (answer.claim.why or finding.cause):
         yield f"*Why it differs:* {' '.join(filter(None, (answer.claim.why, finding.cause)))}"
+    yield seed_text(recorded.read_seeds().get(answer.claim.name, ()))
     if finding.probes:
         probes = [f"{probe.change}: {ours_text(probe.ours, finding, intervals=False)}" for probe in finding.probes]
         yield f"*Probes:* {'; '.join(probes)}"
@@ -219,9 +227,10 @@ def contradicting() -> str:
     return table(["claim", "judged", "other statement", "contradiction"], rows)
 
 
-def robust() -> str:
-    """Return the orders of devices for applications on other machines than the paper's."""
-    return table(["application", "machine", "run time, ms, from the quickest", "against the paper's"], robust_orders())
+def replay_checks() -> str:
+    """Return run times of applications on whole machines beside those of replays."""
+    with Study() as study:
+        return table(["run", "device", "machine, ms", "replay, ms", "difference"], checks(study))
 
 
 def seeds(found: Reproduction) -> str:
@@ -325,7 +334,7 @@ def site(found: Reproduction, folder: Path) -> None:
         "contradictions": contradicting(),
         "perturbed": perturbed(found),
         "full": full(record_of(found), recorded.read("full")),
-        "robust": robust(),
+        "replay_checks": replay_checks(),
         "seeds": seeds(found),
         **{paper: claims_table(found, paper) for paper in PAPERS},
         **dict(notes(found)),
@@ -371,8 +380,6 @@ def refresh(names: Sequence[str] = (), mode: recorded.Mode = "quick") -> None:
     mode
         The record to write.
     """
-    if applications.are_made_here():
-        raise SystemExit(f"{applications.folder()} has runs made here; the record is made from the recorded ones")
     chosen: Sequence[str | None] = names or [None]
     with Study(quick=mode == "quick") as study, ProgressBar("reproducing", "claims") as progress:
         for name in chosen:

@@ -2,6 +2,7 @@
 
 from sledsim import caches as caches
 from sledsim import devices as devices
+from sledsim import explorer as explorer
 from sledsim import machine as machine
 from sledsim import mirrors as mirrors
 from sledsim import reliability as reliability
@@ -21,6 +22,7 @@ from sledsim._core import TraceError as TraceError
 from sledsim._core import __version__ as __version__
 from sledsim.devices.device import Device as Device
 from sledsim.devices.entries import device as device
+from sledsim.explorer.notebook import explore as explore
 from sledsim.runs.comparison import compare as compare
 from sledsim.runs.load_limit import find_limit as find_limit
 from sledsim.runs.replaying import replay as replay

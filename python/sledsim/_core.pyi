@@ -286,6 +286,7 @@ def run(
     scenario: Scenario,
     *,
     log: bool = False,
+    log_file: tuple[Path, str, str, list[tuple[str, str]]] | None = None,
     timeline: tuple[float, float] | None = None,
     progress: Callable[[int, int | None, float, float | None], None] | None = None,
     check: bool = False,

@@ -45,7 +45,7 @@ def call_with_timeout(name: str, limit_s: float, function: Callable[[], _Found])
 
     _listen()
     if _ends.is_set():
-        _tell_core()
+        _pass_on()
     found: _Found = _core.call_with_timeout(name, limit_s, function)
     return found
 
@@ -61,10 +61,10 @@ def end_when_stuck() -> None:
     _ends.set()
     # If the core is not loaded yet, the first custom class passes this on: most commands need no core for it.
     if "sledsim._core" in sys.modules:
-        _tell_core()
+        _pass_on()
 
 
-def _tell_core() -> None:
+def _pass_on() -> None:
     from sledsim import _core
 
     _core.end_when_stuck(SHOWS)

@@ -1,18 +1,20 @@
 //! Runs of scenarios, and their results.
 
 use std::collections::HashMap;
+use std::io;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sledsim::engine::Progress;
-use sledsim::fault::Fault;
+use sledsim::fault::{unread, Fault, Kind};
 use sledsim::metrics::interval::{self, Interval};
-use sledsim::metrics::recorder::{Log, Quantity, Recorder, Selection};
+use sledsim::metrics::log::{self, LogFile, LogFormat, LogValues};
+use sledsim::metrics::recorder::{Quantity, Recorder, Selection};
 use sledsim::plugin::Role;
 use sledsim::power::{Activity, Span, Timeline, TimelineSpec};
-use sledsim::request::{Flags, Op};
 use sledsim::scenario::{self, Keep, Report};
 use sledsim::schedulers::POLICIES;
 use sledsim::service::{PhaseFacts, PHASES};
@@ -33,26 +35,59 @@ const BINS_PER_OCTAVE: u32 = 16;
 
 /// Runs a resolved scenario.
 ///
-/// The GIL is released while it runs. Ctrl-C ends the run with the results so far.
+/// The GIL is released while it runs. Ctrl-C ends the run with the results so far. `log_file` is the path of a file that gets the log,
+/// its name in messages, its format (`parquet`, `csv` or `json`) and the metadata of a Parquet file.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, log = false, timeline = None, progress = None, check = false))]
+#[pyo3(signature = (scenario, *, log = false, log_file = None, timeline = None, progress = None, check = false))]
 pub fn run(
     python: Python<'_>,
     scenario: &Scenario,
     log: bool,
+    log_file: Option<(PathBuf, String, String, Vec<(String, String)>)>,
     timeline: Option<(f64, f64)>,
     progress: Option<Py<PyAny>>,
     check: bool,
 ) -> PyResult<RunOutput> {
     let resolved = &scenario.resolved;
     let scenario = resolved.scenario();
-    let keep = Keep { log, timeline: timeline.map(timeline_spec).transpose()?, check };
+    let mut keep = Keep { log, log_sender: None, timeline: timeline.map(timeline_spec).transpose()?, check };
+    let mut file = None;
+    if let Some((path, name, format, metadata)) = log_file {
+        let created = LogFile::create(&path, log_format(&format)?, metadata, scenario.system.has_powers());
+        let (opened, sender) = created.map_err(|error| unwritable(&error, &name))?;
+        keep.log_sender = Some(sender);
+        file = Some((opened, name));
+    }
     let mut watch = Watch::new(progress, scenario.run.requests, scenario.run.time_s);
-    let outcome = python.detach(|| errors::catch_panic(|| resolved.run(&keep, &mut |now| watch.keep_going(now))))?;
+    let outcome = python.detach(|| {
+        let outcome = errors::catch_panic(|| {
+            resolved.run(&keep, &mut |now| {
+                !file.as_ref().is_some_and(|(file, _)| file.has_failed()) && watch.keep_going(now)
+            })
+        });
+        // The file ends when its sender is dropped.
+        drop(keep);
+        let written = file.map_or(Ok(()), |(file, name)| file.finish().map_err(|error| unwritable(&error, &name)));
+        written.and(outcome)
+    })?;
     if let Some(error) = watch.error {
         return Err(error);
     }
     Ok(outcome.map_err(run_error)?.into())
+}
+
+fn log_format(name: &str) -> PyResult<LogFormat> {
+    match name {
+        "parquet" => Ok(LogFormat::Parquet),
+        "csv" => Ok(LogFormat::Csv),
+        "json" => Ok(LogFormat::Json),
+        other => Err(errors::run(Fault::unknown_name("log_file", other, ["parquet", "csv", "json"]))),
+    }
+}
+
+/// Returns the error of a log that cannot be written.
+fn unwritable(error: &io::Error, file: &str) -> PyErr {
+    errors::run(Fault::new(Kind::Unreadable).says(format!("cannot be written: {}", unread(error))).in_file(file))
 }
 
 /// Converts an error of a run or a session.
@@ -236,56 +271,23 @@ impl RunOutput {
     fn log<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         load_numpy(python)?;
         let columns = PyDict::new(python);
-        if let Some(log) = self.recorder.log() {
-            fill_log(&columns, log, &self.recorder, self.report.energy.is_some())?;
+        if let Some(kept) = self.recorder.log() {
+            for column in log::columns(self.report.energy.is_some()) {
+                match column.values(self.recorder.log_facts(), &kept.entries) {
+                    LogValues::Bool(values) => columns.set_item(column.name, values.into_pyarray(python))?,
+                    LogValues::U32(values) => columns.set_item(column.name, values.into_pyarray(python))?,
+                    LogValues::U64(values) => columns.set_item(column.name, values.into_pyarray(python))?,
+                    LogValues::F64(values) => columns.set_item(column.name, values.into_pyarray(python))?,
+                }
+                // The columns of millions of requests take seconds.
+                python.check_signals()?;
+            }
         }
         Ok(columns)
     }
 }
 
 type Histogram<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<u64>>);
-
-/// Fills in the columns of the log; energies only if the powers of the device are known.
-fn fill_log(columns: &Bound<'_, PyDict>, log: &Log, recorder: &Recorder, has_energy: bool) -> PyResult<()> {
-    let python = columns.py();
-    macro_rules! column {
-        ($name:expr, $entry:pat => $value:expr) => {{
-            let values: Vec<_> = log.entries.iter().map(|$entry| $value).collect();
-            columns.set_item($name, values.into_pyarray(python))?;
-            // The columns of millions of requests take seconds.
-            python.check_signals()?;
-        }};
-    }
-    column!("id", (r, _) => r.id);
-    column!("origin", (r, _) => r.origin);
-    column!("arrival_ns", (r, _) => r.arrival.ns());
-    column!("start_ns", (_, s) => s.start.ns());
-    column!("end_ns", (_, s) => s.end.ns());
-    column!("lbn", (r, _) => r.lbn);
-    column!("blocks", (r, _) => r.blocks);
-    column!("read", (r, _) => r.op == Op::Read);
-    column!("metadata", (r, _) => r.flags.contains(Flags::METADATA));
-    column!("flush", (r, _) => r.is_flush());
-    column!("fua", (r, _) => r.flags.contains(Flags::DURABLE));
-    column!("needed_bytes", (r, _) => recorder.needed_bytes(r));
-    column!("response_ns", (r, s) => s.end - r.arrival);
-    column!("wait_ns", (r, s) => recorder.wait_ns(r, s));
-    column!("service_ns", (_, s) => s.end - s.start);
-    for (place, phase) in PHASES.iter().enumerate() {
-        column!(format!("{}_ns", phase.name), (_, s) => s.phases.values_ns()[place]);
-    }
-    if !has_energy {
-        return Ok(());
-    }
-    column!("energy_j", (_, s) => s.energy.total_j());
-    column!("energy_startup_j", (_, s) => s.energy.startup_j);
-    column!("energy_seek_j", (_, s) => s.energy.seek_j);
-    column!("energy_rotation_j", (_, s) => s.energy.rotation_j);
-    column!("energy_servo_j", (_, s) => s.energy.servo_j);
-    column!("energy_data_j", (_, s) => s.energy.data_j);
-    column!("energy_idle_j", (_, s) => s.energy.idle_j);
-    Ok(())
-}
 
 /// Returns the phases of a service: key, label, enclosing phase, and the label of each mechanism that always reports it.
 #[pyfunction]

@@ -231,7 +231,7 @@ impl Session {
             Origin::Session(mut other) => return Ok(other.snapshot()),
             Origin::Scenario(scenario) => scenario,
         };
-        let keep = Keep { log, timeline: timeline.map(timeline_spec).transpose()?, check };
+        let keep = Keep { log, timeline: timeline.map(timeline_spec).transpose()?, check, ..Keep::default() };
         let resolved = &scenario.get().resolved;
         let made = python.detach(|| errors::catch_panic(|| resolved.session(&keep)))?;
         Ok(Self { session: Mutex::new(made.map_err(run_error)?), citations: resolved.citations().to_vec() })

@@ -79,13 +79,17 @@ fn mechanics() -> impl Strategy<Value = MemsParameters> {
     })
 }
 
-/// Returns a design with some of three options, by the bits of `options`: writes of blocks that crossed the bus before, directions by track,
+/// Returns a design with those of three options that have an effect on it, by the bits of `options`: writes of blocks that crossed the bus before, directions by track,
 /// tips that bend to the next two columns.
 pub fn with_options(design: &MemsParameters, options: u32) -> MemsParameters {
     let has = |bit: u32| options >> bit & 1 == 1;
     MemsParameters {
-        write_transfer: if has(0) { WriteTransfer::Before } else { WriteTransfer::Overlapped },
-        row_direction: if has(1) { RowDirection::ByTrack } else { RowDirection::Alternating },
+        write_transfer: if has(0) && design.bus_ms_per_block > 0.0 {
+            WriteTransfer::Before
+        } else {
+            WriteTransfer::Overlapped
+        },
+        row_direction: if has(1) && design.bidirectional { RowDirection::ByTrack } else { RowDirection::Alternating },
         tip_deflection_nm: if has(2) { 2.5 * design.bit_nm } else { 0.0 },
         ..design.clone()
     }

@@ -5,16 +5,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde_json::{json, Value};
+use serde_json::{json, Map, Value};
 use sledsim::devices::Location;
 use sledsim::request::Request;
-use sledsim::scenario::{self, BuiltIn, Catalog, Draft, Keep, Resolved, Subject};
+use sledsim::scenario::{self, BuiltIn, Catalog, Draft, Keep, Report, Resolved, Subject};
 use sledsim::schedulers::POLICIES;
 use sledsim::time::Time;
 use sledsim::traces::{Column, Table, TraceError, TraceOptions, TraceReader, TraceRecord};
 use sledsim::workloads::WorkloadSpec;
 
-use crate::playback::Playback;
+use crate::playback::{system_description, NotOpened, Playback};
 
 /// The files of the catalogue, by path.
 static CATALOG: &[BuiltIn] = include!(concat!(env!("OUT_DIR"), "/catalog.rs"));
@@ -32,7 +32,9 @@ enum Command {
     Device { name: String },
     /// Runs a scenario and returns its report.
     Run { scenario: Value },
-    /// Runs a scenario and opens a playback of it.
+    /// Runs a scenario and returns each number of its report by path, such as `response.mean_ms`.
+    Numbers { scenario: Value },
+    /// Runs a scenario and opens a playback of it. Without a drawn motion, the answer has no number of a playback.
     Open { scenario: Value, most_requests: u64 },
     /// Closes a playback.
     Close { playback: u32 },
@@ -83,9 +85,20 @@ impl Page {
                     catalog().entry(Subject::Device, &name, Path::new("")).map_err(|faults| faults.to_string())?;
                 Ok(entry.to_value())
             }
-            Command::Run { scenario } => run(&self.resolve(scenario)?),
+            Command::Run { scenario } => {
+                serde_json::to_value(run(&self.resolve(scenario)?)?).map_err(|error| error.to_string())
+            }
+            Command::Numbers { scenario } => {
+                let numbers = run(&self.resolve(scenario)?)?.numbers();
+                Ok(numbers.into_iter().map(|(path, number)| (path, json!(number))).collect::<Map<_, _>>().into())
+            }
             Command::Open { scenario, most_requests } => {
-                let playback = Playback::new(&self.resolve(scenario)?, most_requests)?;
+                let resolved = self.resolve(scenario)?;
+                let playback = match Playback::new(&resolved, most_requests) {
+                    Ok(playback) => playback,
+                    Err(NotOpened::NotDrawn(reason)) => return system_description(&resolved, most_requests, reason),
+                    Err(NotOpened::Failed(message)) => return Err(message),
+                };
                 let free = self.playbacks.iter().position(Option::is_none).unwrap_or_else(|| {
                     self.playbacks.push(None);
                     self.playbacks.len() - 1
@@ -177,9 +190,9 @@ fn read_trace(name: &str, text: String, most_records: usize) -> Result<(Table, V
 }
 
 /// Returns the report of a scenario.
-fn run(resolved: &Resolved) -> Result<Value, String> {
+pub(crate) fn run(resolved: &Resolved) -> Result<Report, String> {
     let output = resolved.run(&Keep::default(), &mut |_| true).map_err(|error| error.to_string())?;
-    serde_json::to_value(output.report).map_err(|error| error.to_string())
+    Ok(output.report)
 }
 
 /// Returns the positioning times from the centre of the medium, in the state after a read there, to a grid of points.

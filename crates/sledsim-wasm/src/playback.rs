@@ -14,16 +14,27 @@ use sledsim::scenario::{self, DeviceSpec, DriveSpec, Keep, Resolved, Scenario};
 use sledsim::service::Service;
 use sledsim::time::Time;
 
+use crate::commands::run;
 use crate::series::{Series, SERIES};
 
-/// Message for a device whose motion is not modelled, or not recorded.
+/// Reasons why motion is not drawn.
+const NOT_ONE_BY_ONE: &str =
+    "Motion is drawn for a drive of one mechanism that serves its requests one by one, without batches, merging and subsector \
+     accesses.";
 const NOT_DRAWN: &str =
-    "this device cannot be drawn: take a disk, or a MEMS device with transfer = \"rows\" or \"fluid\"";
-
-/// Message for writes that the mechanism serves later than the log says.
+    "The motion of this device is not drawn. Disks are drawn, and MEMS devices with transfer = \"rows\" or \"fluid\".";
 const WRITE_CACHED: &str =
-    "a drive with a write cache writes in an order of its own and cannot be drawn: set device.write_cache.blocks to 0, or use reads \
-     only";
+    "A drive with a write cache writes in an order of its own, which is not drawn: set device.write_cache.blocks to 0, or use reads \
+     only.";
+
+// The log leaves out requests that fail.
+const TIPS_FAILED: &str =
+    "Requests fail because of failed tips. The motion of such a run is not drawn: lower device.failed_tips to see it.";
+// A power cut stops the mechanism in the middle of an access.
+const POWER_CUT: &str = "The motion of a run with power cuts is not drawn: leave out run.power_cuts to see it.";
+
+/// Message for a run without services.
+const NONE_SERVED: &str = "no request was served: raise run.requests or run.time_s";
 
 /// Services between two copies of the device.
 const STEP: usize = 128;
@@ -93,6 +104,21 @@ struct Copy {
     device: Box<dyn Mechanism>,
 }
 
+/// Why a scenario has no playback.
+#[derive(Debug)]
+pub enum NotOpened {
+    /// The run failed.
+    Failed(String),
+    /// The run can be shown, but not the motion of a device.
+    NotDrawn(&'static str),
+}
+
+impl From<String> for NotOpened {
+    fn from(message: String) -> Self {
+        Self::Failed(message)
+    }
+}
+
 /// A finished run of one drive.
 pub struct Playback {
     report: Value,
@@ -113,19 +139,26 @@ impl Playback {
     /// Runs a scenario and opens a playback of its first `most_requests` requests.
     ///
     /// # Errors
-    /// A message: the run fails, or the system is none that can be drawn.
-    pub fn new(resolved: &Resolved, most_requests: u64) -> Result<Self, String> {
+    /// The run fails, or the motion of its devices cannot be drawn.
+    pub fn new(resolved: &Resolved, most_requests: u64) -> Result<Self, NotOpened> {
         let scenario = resolved.scenario();
-        let drive = scenario.system.drive().filter(|drive| serves_one_by_one(drive)).ok_or(
-            "only a drive of one mechanism that serves its requests one by one can be drawn: remove arrays, caches, batches, \
-             merging and subsector accesses, or use sledsim run",
-        )?;
-        let report = resolved.run(&Keep::default(), &mut |_| true).map_err(|error| error.to_string())?.report;
+        let one_by_one = scenario.system.drive().filter(|drive| serves_one_by_one(drive));
+        let drive = one_by_one.ok_or(NotOpened::NotDrawn(NOT_ONE_BY_ONE))?;
+        if scenario.run.power_cuts.is_some() {
+            return Err(NotOpened::NotDrawn(POWER_CUT));
+        }
+        let report = run(resolved)?;
         let served = log_of(scenario, most_requests)?;
         let mut device = device_of(drive)?;
-        device.motion_log().ok_or(NOT_DRAWN)?.record();
+        if served.is_empty() {
+            return Err(match device.defects() {
+                Some(_) => NotOpened::NotDrawn(TIPS_FAILED),
+                None => NotOpened::Failed(NONE_SERVED.to_owned()),
+            });
+        }
+        device.motion_log().ok_or(NotOpened::NotDrawn(NOT_DRAWN))?.record();
         if device.write_caching().is_some() && served.iter().any(|served| served.request.op == Op::Write) {
-            return Err(WRITE_CACHED.to_owned());
+            return Err(NotOpened::NotDrawn(WRITE_CACHED));
         }
         let mut axes = [Vec::new(), Vec::new()];
         let mut copies = Vec::new();
@@ -139,7 +172,11 @@ impl Playback {
                 copy_at += STEP;
             }
             if device.serve(service.start, request) != *service {
-                return Err(format!("request {index} does not have the service of the log when it is served again"));
+                if device.defects().is_some() {
+                    return Err(NotOpened::NotDrawn(TIPS_FAILED));
+                }
+                let message = format!("request {index} does not have the service of the log when it is served again");
+                return Err(NotOpened::Failed(message));
             }
             for (axis, arcs) in axes.iter_mut().zip(device.motion_log().map(|log| log.take()).unwrap_or_default()) {
                 axis.extend(arcs);
@@ -151,7 +188,7 @@ impl Playback {
                 Drawn::Mems(p.clone(), Box::new(Geometry::new(p).map_err(|fault| fault.to_string())?))
             }
             DeviceSpec::Disk(p) => Drawn::Disk(Box::new(Mechanics::new(p).map_err(|fault| fault.to_string())?)),
-            _ => return Err(NOT_DRAWN.to_owned()),
+            _ => return Err(NotOpened::NotDrawn(NOT_DRAWN)),
         };
         let current = Copy { served: served.len(), device };
         let report = serde_json::to_value(report).map_err(|error| error.to_string())?;
@@ -168,20 +205,6 @@ impl Playback {
     /// Returns the facts that do not change over time.
     #[must_use]
     pub fn description(&self) -> Value {
-        let requests: Vec<Value> = self
-            .served
-            .iter()
-            .map(|Served { request, service }| {
-                json!([
-                    ms(request.arrival),
-                    ms(service.start),
-                    ms(service.end),
-                    request.lbn,
-                    request.blocks,
-                    u8::from(request.op == Op::Write)
-                ])
-            })
-            .collect();
         json!({
             "report": self.report,
             "end_ms": self.end_ns as f64 * 1e-6,
@@ -189,7 +212,7 @@ impl Playback {
             "pending": PENDING,
             "activities": ACTIVITIES,
             "device": self.shape(),
-            "requests": requests,
+            "requests": rows_of(&self.served),
             "series": {"names": SERIES, "rows": self.series.rows()},
         })
     }
@@ -442,6 +465,35 @@ fn part_of_turn(angle: u64) -> f64 {
     angle as f64 / 18_446_744_073_709_551_616.0
 }
 
+/// Returns a row for each request: arrival, dispatch and completion in ms, LBN, blocks, and 1 for a write.
+fn rows_of(served: &[Served]) -> Vec<Value> {
+    let row = |Served { request, service }: &Served| {
+        let times = [ms(request.arrival), ms(service.start), ms(service.end)];
+        json!([times[0], times[1], times[2], request.lbn, request.blocks, u8::from(request.op == Op::Write)])
+    };
+    served.iter().map(row).collect()
+}
+
+/// Runs a scenario whose motion is not drawn, and returns the facts of [`Playback::description`] that it has: the device is the tree of
+/// the system's components with their counters, which are those of the whole run. `reason` says why motion is not drawn.
+///
+/// # Errors
+/// The run fails.
+pub fn system_description(resolved: &Resolved, most_requests: u64, reason: &str) -> Result<Value, String> {
+    let report = run(resolved)?;
+    let served = log_of(resolved.scenario(), most_requests)?;
+    let end_ns = served.iter().map(|served| served.service.end.ns()).max().unwrap_or(0);
+    let series = Series::of_response_times(&served, end_ns);
+    let report = serde_json::to_value(report).map_err(|error| error.to_string())?;
+    Ok(json!({
+        "report": report,
+        "end_ms": end_ns as f64 * 1e-6,
+        "device": {"mechanism": "system", "reason": reason},
+        "requests": rows_of(&served),
+        "series": {"names": SERIES, "rows": series.rows()},
+    }))
+}
+
 fn ms(time: Time) -> f64 {
     time.ns() as f64 * 1e-6
 }
@@ -467,9 +519,6 @@ fn log_of(scenario: &Scenario, most_requests: u64) -> Result<Vec<Served>, String
     let output =
         scenario::run_keeping(&scenario, Vec::new(), &keep, &mut |_| true).map_err(|error| error.to_string())?;
     let entries = output.recorder.log().map(|log| log.entries.clone()).unwrap_or_default();
-    if entries.is_empty() {
-        return Err("no request was served: raise run.requests or run.time_s".to_owned());
-    }
     let has_work = |(request, service): &(Request, Service)| !request.is_flush() || service.end > service.start;
     let mut served: Vec<Served> =
         entries.into_iter().filter(has_work).map(|(request, service)| Served { request, service }).collect();
@@ -587,20 +636,53 @@ mod tests {
     }
 
     #[test]
-    fn systems_that_cannot_be_drawn_are_named() {
+    fn systems_without_drawn_motion_are_described_with_the_reason() {
         for (system, says) in [
-            (
-                json!({"kind": "mirror", "members": [{"device": "g2"}, {"device": "g2"}]}),
-                "only a drive of one mechanism",
-            ),
-            (json!({"device": "simpledisk-constant"}), "this device cannot be drawn"),
-            (json!({"device": "g2-points"}), "this device cannot be drawn"),
+            (json!({"kind": "mirror", "members": [{"device": "g2"}, {"device": "g2"}]}), "a drive of one mechanism"),
+            (json!({"device": "simpledisk-constant"}), "this device is not drawn"),
+            (json!({"device": "g2-points"}), "this device is not drawn"),
         ] {
             let workload = json!({"arrival": {"kind": "poisson", "rate_per_s": 100}});
             let scenario = json!({"workload": workload, "system": system, "run": {"requests": 10}});
-            let opened = resolve(scenario).and_then(|resolved| Playback::new(&resolved, 10).map(drop));
-            let fault = opened.expect_err("it cannot be drawn");
-            assert!(fault.contains(says), "{fault}");
+            let resolved = resolve(scenario).expect("it is valid");
+            let Err(NotOpened::NotDrawn(reason)) = Playback::new(&resolved, 10) else {
+                panic!("it cannot be drawn");
+            };
+            assert!(reason.contains(says), "{reason}");
+            let description = system_description(&resolved, 10, reason).expect("it runs");
+            assert_eq!(description["requests"].as_array().map(Vec::len), Some(10));
+            // The last row of the measures is of the whole run.
+            let rows = description["series"]["rows"].as_array().expect("rows");
+            let mean_ms = rows.last().expect("a row")[2].as_f64().expect("a mean");
+            let reported_ms = description["report"]["response"]["mean_ms"].as_f64().expect("a mean");
+            assert!((mean_ms - reported_ms).abs() < 1e-9, "{mean_ms} {reported_ms}");
         }
+    }
+
+    #[test]
+    fn power_cuts_and_failing_requests_are_named() {
+        let resolved = |device: Value, run: Value| {
+            let workload = json!({"arrival": {"kind": "poisson", "rate_per_s": 100}});
+            resolve(json!({"workload": workload, "system": {"device": device}, "run": run})).expect("it is valid")
+        };
+        let reason = |resolved: &Resolved| match Playback::new(resolved, 300) {
+            Err(NotOpened::NotDrawn(reason)) => reason,
+            Err(NotOpened::Failed(message)) => panic!("{message}"),
+            Ok(_) => panic!("it cannot be drawn"),
+        };
+        let cut = resolved(json!("g2"), json!({"requests": 300, "power_cuts": {"times_s": [1.0]}}));
+        assert!(reason(&cut).contains("leave out run.power_cuts"));
+        assert!(system_description(&cut, 300, POWER_CUT).is_ok());
+        let tips = |failed_tips: u32| json!({"name": "g2", "failed_tips": failed_tips});
+        // Some requests fail, and all of them.
+        for failed_tips in [20, 200] {
+            let failing = resolved(tips(failed_tips), json!({"requests": 300}));
+            assert!(reason(&failing).contains("lower device.failed_tips"), "{failed_tips} tips");
+            assert!(system_description(&failing, 300, TIPS_FAILED).is_ok());
+        }
+        // A spare tip replaces the failed one.
+        let mut spared = tips(1);
+        spared["spare_tips"] = json!(64);
+        assert!(Playback::new(&resolved(spared, json!({"requests": 300})), 300).is_ok());
     }
 }

@@ -71,6 +71,13 @@ impl Series {
         Self { rows, with_energy: 0 }
     }
 
+    /// Returns the measures of a run of several devices: utilisation and energy are absent.
+    pub fn of_response_times(served: &[Served], end_ns: u64) -> Self {
+        let mut series = Self::new(served, end_ns);
+        series.rows.iter_mut().for_each(|row| row[6] = f64::NAN);
+        series
+    }
+
     /// Adds the energy of a device at the instants before `until`, the time of its next service.
     pub fn add_energy(&mut self, until: Time, device: &dyn Mechanism) {
         let Some(powered) = device.powered() else { return };

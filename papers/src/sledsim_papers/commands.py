@@ -108,14 +108,16 @@ def _reproduce(name: str | None, report: Path | None, *, full: bool, seeds: int,
 
     pages = _pages(report)
     what = "claims and figures" if pages else "claims"
+    # The tables of the terminal show no probes.
+    in_detail = pages is not None or as_json
     with Study(quick=not full) as study, ProgressBar("reproducing", what) as progress:
         found = reproduction.reproduce(
             name,
             draw=pages is not None,
-            time_optimal=pages is not None or as_json,
+            time_optimal=in_detail,
             seeds=seeds,
             perturb=perturb,
-            study=study,
+            study=study if in_detail else study.unprobed(),
             export=pages.export if pages else None,
             progress=progress,
         )
@@ -135,7 +137,8 @@ def _change(name: str, sets: list[str], *, full: bool, as_json: bool) -> None:
     from sledsim_papers.harness.verdicts import change_verdicts
 
     with Study(quick=not full) as study, ProgressBar("reproducing", "runs of the claim") as progress:
-        found = change(name, sets, study, progress)
+        # The table of the terminal shows no probes.
+        found = change(name, sets, study if as_json else study.unprobed(), progress)
     document = change_verdicts(found) if as_json else None
     _end(document, [] if as_json else change_tables(found), complete=found.complete, failures=found.failures)
 

@@ -104,8 +104,8 @@ def _require_outside_stores(output: str, path: Path) -> None:
 
     for folder in Path(os.path.realpath(path)).parents:
         if is_store(folder):
-            says: list[str | tuple[str]] = [(output,), f": {path} lies in the store {folder}: name a file elsewhere"]
-            raise make_error(SledsimError, "conflict", says, path=output, value=str(path))
+            message: list[str | tuple[str]] = [(output,), f": {path} lies in the store {folder}: name a file elsewhere"]
+            raise make_error(SledsimError, "conflict", message, path=output, value=str(path))
 
 
 def require_texts(command: Any, given: Mapping[str, Any]) -> None:
@@ -123,9 +123,9 @@ def require_texts(command: Any, given: Mapping[str, Any]) -> None:
     from sledsim.show.faults import make_error
 
     for name, _, value in _values(command, given):
-        says = no_text(value) if isinstance(value, str) and name not in FILES else None
-        if says:
-            raise make_error(SledsimError, "notation", f": {says}", path=name)
+        message = no_text(value) if isinstance(value, str) and name not in FILES else None
+        if message:
+            raise make_error(SledsimError, "notation", f": {message}", path=name)
 
 
 def require_not_read(scenario: "Scenario", outputs: Mapping[str, Path | None]) -> None:

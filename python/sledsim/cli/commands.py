@@ -50,8 +50,8 @@ class Command(TyperCommand):
                 if not isinstance(option, TyperOption) or option.multiple or option.is_flag:
                     continue
                 if given.count(option) > 1:
-                    says = f"given {given.count(option)} times, and takes one value: give it once"
-                    raise typer.BadParameter(says, ctx=ctx, param=option)
+                    message = f"given {given.count(option)} times, and takes one value: give it once"
+                    raise typer.BadParameter(message, ctx=ctx, param=option)
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:

@@ -407,6 +407,7 @@ def import_file(
 
 def document_kinds() -> "dict[str, type[Document]]":
     """Return the kinds of documents other than scenarios."""
+    from sledsim.explorer.lesson import Lesson
     from sledsim.reliability.description import Description
     from sledsim.scenario.drawings.drawing import Drawing
     from sledsim.studies.cache_cost import CostStudy
@@ -420,6 +421,7 @@ def document_kinds() -> "dict[str, type[Document]]":
         "enclosure": Description,
         "cost": CostStudy,
         "role": RoleTest,
+        "lesson": Lesson,
     }
 
 
@@ -428,7 +430,7 @@ def schema(
         str,
         typer.Argument(
             metavar="[KIND]",
-            help="scenario, sweep, search, drawing, enclosure, cost, role, or result (of `run --json`).",
+            help="scenario, sweep, search, drawing, enclosure, cost, role, lesson, or result (of `run --json`).",
         ),
     ] = "scenario",
 ) -> None:

@@ -172,8 +172,10 @@ def with_options(error: "SledsimError", command: Any) -> "SledsimError":
         outer, _, last = fault.path.rpartition(".")
         if fault.kind == "unknown-key" and (option := option_of(outer)):
             # An option that takes KEY=VALUE, with an unknown KEY.
-            says = f": {json.dumps(last)} is not known"
-            [fault] = make_error(type(error), "unknown-name", says, path=option, value=last, known=fault.allowed).faults
+            message = f": {json.dumps(last)} is not known"
+            [fault] = make_error(
+                type(error), "unknown-name", message, path=option, value=last, known=fault.allowed
+            ).faults
             return fault
         option = option_of(key)
         return fault if option is None else _with_options_in_text(fault.of_option(option), option_of)

@@ -68,6 +68,7 @@ MORE = {
     "drawing-search.toml": "a search over values of a drawing",
     "hong2006.toml": "the enclosure of Hong et al. 2006",
     "raid6.toml": "the same data with two parity devices",
+    "lesson.toml": "a lesson for the explorer, with questions",
     "weak-devices.toml": "the same with early failures, bad batches and latent errors",
 }
 #: Files that an example refers to; they are written with it.
@@ -135,8 +136,8 @@ def example(
         require_plain(SledsimError, Path(each))
     changed = [each for each, text in texts.items() if Path(each).exists() and Path(each).read_bytes() != text]
     if changed and not force:
-        says = f"{', '.join(changed)}: exists already, with other content: --force overwrites it"
-        raise make_error(SledsimError, "conflict", says, path="force", value=changed)
+        message = f"{', '.join(changed)}: exists already, with other content: --force overwrites it"
+        raise make_error(SledsimError, "conflict", message, path="force", value=changed)
     for each, text in texts.items():
         Path(each).write_bytes(text)
     if as_json:

@@ -54,6 +54,9 @@ Devices = Annotated[
 Memory = Annotated[int, typer.Option("--memory-mib", metavar="N", help="Memory of the guest, in MiB.")]
 Cpu = Annotated[float, typer.Option("--cpu", metavar="N", help="Instructions per nanosecond: 1 is 1 GHz.")]
 FileSystem = Annotated[str, typer.Option("--file-system", metavar="NAME", help="ext4, ext2 or xfs.")]
+FileSystemSize = Annotated[
+    int | None, typer.Option("--file-system-mib", metavar="N", help="Size of the file system (default: the device).")
+]
 Mount = Annotated[str, typer.Option("--mount", metavar="OPTIONS", help="Mount options, such as dirsync,noatime.")]
 ReadAhead = Annotated[
     int | None, typer.Option("--read-ahead-kib", metavar="N", help="Read-ahead of the kernel (default: 128).")
@@ -81,6 +84,7 @@ def machine(
     memory_mib: Memory = 128,
     cpu: Cpu = 1.0,
     file_system: FileSystem = "ext4",
+    file_system_mib: FileSystemSize = None,
     mount: Mount = "defaults",
     read_ahead_kib: ReadAhead = None,
     cache: Cache = "cold",
@@ -108,7 +112,7 @@ def machine(
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     options = _program(program, words or [])
     options |= {"files": file or [], "sizes": _sizes(size or []), "machine": folder, "limit_s": limit_s}
-    options["guest"] = Guest(memory_mib, cpu, file_system, mount, read_ahead_kib, cache)
+    options["guest"] = Guest(memory_mib, cpu, file_system, mount, read_ahead_kib, cache, file_system_mib)
     given = system_of(system)
     if device:
         _require_absent("trace", None if trace is None else str(trace), " records one run: leave it out, or ", "device")
@@ -149,8 +153,8 @@ def _program(program: str | None, words: list[str]) -> dict[str, Any]:
 
     if program is None:
         if not words:
-            says = "name a program with --program NAME, or give a command after --"
-            raise make_error(SledsimError, "missing", says, path="program")
+            message = "name a program with --program NAME, or give a command after --"
+            raise make_error(SledsimError, "missing", message, path="program")
         return {"command": words[0] if len(words) == 1 else shlex.join(words)}
     if len(words) > 1 or (words and program != "fio"):
         parts: list[str | tuple[str]] = [("program",), f" {program} takes no further arguments: {shlex.join(words)}"]
@@ -171,8 +175,8 @@ def _sizes(given: list[str]) -> dict[str, int]:
                 SledsimError, "misfit", f"--size {each}: expected KEY=N, such as files=2000", path="size", value=each
             )
         if len(value) > MOST_DIGITS:
-            says = f"--size {key}={value[:MOST_DIGITS]}… is too large, a number of {len(value):,} digits"
-            raise make_error(SledsimError, "out-of-range", says, path="size", value=each)
+            message = f"--size {key}={value[:MOST_DIGITS]}… is too large, a number of {len(value):,} digits"
+            raise make_error(SledsimError, "out-of-range", message, path="size", value=each)
         sizes[key] = int(value)
     return sizes
 
@@ -183,8 +187,8 @@ def _require_unique(option: str, given: list[str]) -> None:
 
     twice = [each for place, each in enumerate(given) if each in given[:place]]
     if twice:
-        says = f"--{option} {twice[0]} is given twice: leave one out"
-        raise make_error(SledsimError, "conflict", says, path=option, value=twice[0])
+        message = f"--{option} {twice[0]} is given twice: leave one out"
+        raise make_error(SledsimError, "conflict", message, path=option, value=twice[0])
 
 
 def _with_device_option(error: "SledsimError", devices: list[str]) -> "SledsimError":
@@ -202,11 +206,11 @@ def _inside(trace: Path, name: str, given: str | Path) -> tuple[str, str | Path]
     return name, trace if inside else given
 
 
-def _require_absent(key: str, value: object, says: str, other: str) -> None:
+def _require_absent(key: str, value: object, message: str, other: str) -> None:
     """Raise if an option is given that needs or excludes another one."""
     from sledsim._core import SledsimError
     from sledsim.show.faults import make_error
 
     if value is not None:
-        parts: list[str | tuple[str]] = [(key,), says, (other,)]
+        parts: list[str | tuple[str]] = [(key,), message, (other,)]
         raise make_error(SledsimError, "conflict", parts, path=key, value=value)

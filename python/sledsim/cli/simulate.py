@@ -341,7 +341,10 @@ def _compare_on_trace(
 
 @dataclass(frozen=True)
 class RunOutput:
-    """The output of a run: what is printed and which files are written."""
+    """The output of a run: what is printed and which files are written.
+
+    A run writes its log itself, unless a chart needs the log in memory.
+    """
 
     as_json: bool
     full: bool
@@ -363,11 +366,12 @@ class RunOutput:
             print_result(result, as_json=self.as_json)
         else:
             print_tables([result.brief()])
-        if not result.complete and (self.log or self.timeline):
-            # Writing a log takes about as long as the run did.
+        if not result.complete and (self.timeline or (self.log and self.plot)):
+            # Writing takes about as long as the run did.
             print_error("writing what was recorded so far; Ctrl-C leaves it out")
         if self.log:
-            result.write_log(self.log)
+            if self.plot is not None:
+                result.write_log(self.log)
             print_written(self.log)
         if self.timeline:
             result.write_timeline(self.timeline)
@@ -381,11 +385,11 @@ def _run(scenario: "_core.Scenario", output: RunOutput, *, invariants: bool = Fa
 
     require_not_read(scenario, {"log": output.log, "plot": output.plot, "timeline": output.timeline})
     drawn = output.plot is not None
-    logged = drawn or output.log is not None
+    log: bool | Path = True if drawn else output.log or False
     # A chart shows power only if it is known; an explicit --timeline is an error without it.
     timed = output.timeline is not None or (drawn and not scenario.unpowered)
     try:
-        result = run_resolved(scenario, log=logged, timeline=timed, progress=True, check=invariants)
+        result = run_resolved(scenario, log=log, timeline=timed, progress=True, check=invariants)
     except RunError as error:
         if error.result is not None:
             output.print_and_write(error.result)

@@ -295,8 +295,8 @@ def reliability(
         found = _figure(sources[0], figure, years, sets or [])
     elif len(sources) > 1:
         if simulate:
-            says = "applies to one enclosure: a comparison simulates only enclosures without an exact chain"
-            raise typer.BadParameter(says, param_hint="--simulate")
+            message = "applies to one enclosure: a comparison simulates only enclosures without an exact chain"
+            raise typer.BadParameter(message, param_hint="--simulate")
         found = _compared(sources, years, sets or [], simulation)
     else:
         found = _report(sources[0], years, sets or [], simulation, simulate=simulate or bool(simulation))
@@ -308,12 +308,18 @@ def _loss_precision(given: str | None) -> float | None:
     """Parse ``loss=10%`` into 0.1."""
     if given is None:
         return None
+    from sledsim.reliability.monte_carlo import LEAST_PRECISION
+
     found = re.fullmatch(r"loss *= *([-+.\deE]+) *(%?)", given.strip())
     try:
-        return float(found[1]) / (100 if found[2] else 1)  # type: ignore[index]
+        share = float(found[1]) / (100 if found[2] else 1)  # type: ignore[index]
     except (TypeError, ValueError):
-        says = f"{given!r}: expected loss=SHARE, such as loss=10%"
-        raise typer.BadParameter(says, param_hint="--precision") from None
+        message = f"{given!r}: expected loss=SHARE, such as loss=10%"
+        raise typer.BadParameter(message, param_hint="--precision") from None
+    if not LEAST_PRECISION <= share <= 1:
+        message = f"{given!r}: expected a share from {100 * LEAST_PRECISION:g} % to 100 %, such as loss=10%"
+        raise typer.BadParameter(message, param_hint="--precision")
+    return share
 
 
 def _check_figure(figure: str, files: list[str], years: str | None, simulation: list[str]) -> None:
@@ -377,8 +383,8 @@ def page_counts(texts: list[str]) -> list[int]:
     for part in ",".join(texts).split(","):
         digits = part.strip()
         if digits.isdecimal() and len(digits) > MOST_DIGITS:
-            says = f"{digits[:MOST_DIGITS]}…: too large, a number of {len(digits):,} digits"
-            raise typer.BadParameter(says, param_hint="--pages")
+            message = f"{digits[:MOST_DIGITS]}…: too large, a number of {len(digits):,} digits"
+            raise typer.BadParameter(message, param_hint="--pages")
         if not digits.isdecimal() or int(part) < 1:
             raise typer.BadParameter(f"{part!r}: expected numbers of pages, as in 1000,2000", param_hint="--pages")
         counts.append(int(part))
@@ -528,8 +534,8 @@ def role_test(
         raise make_error(SledsimError, "unknown-name", path="test", value=test, known=TESTS)
     fit = {"disk": disk, "fit_bytes": fit_bytes}
     if test == "merit" and (unused := next((key for key, value in fit.items() if value is not None), None)):
-        says, option = "has no effect on merit, which fits no disk", f"--{unused.replace('_', '-')}"
-        raise typer.BadParameter(says, param_hint=option)
+        message, option = "has no effect on merit, which fits no disk", f"--{unused.replace('_', '-')}"
+        raise typer.BadParameter(message, param_hint=option)
     options = {
         "without": without and _file_or_name(without),
         "device": device,

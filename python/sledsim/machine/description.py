@@ -23,6 +23,8 @@ LEAST_MEMORY, MOST_MEMORY = 16, 4096
 #: Range of processor speeds, instructions per nanosecond.
 LEAST_CPU, MOST_CPU = 1 / 64, 64.0
 MOST_READ_AHEAD = 1 << 16
+#: Range of the size of a file system, MiB: that of xfs at least.
+LEAST_FILE_SYSTEM, MOST_FILE_SYSTEM = 300, 1 << 24
 
 
 @dataclass(frozen=True)
@@ -41,9 +43,13 @@ class Guest:
     """Read-ahead of the block device, KiB; the kernel's default (128) if not given."""
     cache: str = "cold"
     """State of the page cache: ``"cold"``, or ``"warm"`` after all files have been read once."""
+    file_system_mib: int | None = None
+    """Size of the file system, MiB, from the start of the device; the whole device if not given."""
 
     def __post_init__(self) -> None:
         _whole("memory_mib", self.memory_mib, LEAST_MEMORY, MOST_MEMORY)
+        if self.file_system_mib is not None:
+            _whole("file_system_mib", self.file_system_mib, LEAST_FILE_SYSTEM, MOST_FILE_SYSTEM)
         if self.read_ahead_kib is not None:
             _whole("read_ahead_kib", self.read_ahead_kib, 0, MOST_READ_AHEAD)
         cpu: object = self.cpu
@@ -64,6 +70,14 @@ class Guest:
                 f" {brief(mount)[0]} is not a list of mount options, such as dirsync,noatime",
             ]
             raise make_error(SledsimError, "misfit", listed, path="mount", value=brief(mount)[0])
+
+    @property
+    def make_arguments(self) -> tuple[str, str]:
+        """The command that creates the file system, and its arguments after the device."""
+        command, size = FILE_SYSTEMS[self.file_system], self.file_system_mib
+        if size is None:
+            return command, ""
+        return (f"{command} -d size={size}m", "") if self.file_system == "xfs" else (command, f"{size}m")
 
     @property
     def shift(self) -> int:

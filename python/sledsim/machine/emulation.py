@@ -17,7 +17,7 @@ from pathlib import Path
 from sledsim._core import RunError
 from sledsim.machine.archive import Archive
 from sledsim.machine.assembled import Assembled
-from sledsim.machine.description import FILE_SYSTEMS, Guest
+from sledsim.machine.description import Guest
 from sledsim.machine.programs import Program
 from sledsim.show.faults import make_error
 
@@ -40,7 +40,7 @@ LAST_LINES = 60
 PROCESSOR = "ALL CPUs/TCG"
 #: A bound abstract socket of this name marks a processor as in use; the kernel removes it with the process.
 TAKEN = "\0sledsim-machine-on-{}"
-SCRIPT = Path(__file__).with_name("guest.sh")
+SCRIPT = Path(__file__).with_name("init.sh")
 #: Executes QEMU after PR_SET_PDEATHSIG, so that the kernel kills it when the thread that waits for it ends. QEMU 7.2
 #: (Debian) has no option for this.
 TIED = """import ctypes, os, sys
@@ -235,12 +235,14 @@ def _archive(job: Job) -> Archive:
             archive.file(f"content/{name}", content)
     for name, data in sorted(job.program.memory.items()):
         archive.file(name, data)
+    make, make_size = guest.make_arguments
     values = {
         "MODULES": " ".join(contents["modules"]),
         "MEMORY_BYTES": guest.memory_mib << 20,
         "SIZE_BYTES": job.size_bytes,
         "FILE_SYSTEM": guest.file_system,
-        "MAKE": FILE_SYSTEMS[guest.file_system],
+        "MAKE": make,
+        "MAKE_SIZE": make_size,
         "MOUNT": guest.mount,
         "READ_AHEAD_KIB": "" if guest.read_ahead_kib is None else guest.read_ahead_kib,
         "CACHE": guest.cache,

@@ -158,7 +158,8 @@ def program(
         Returns the assembled machine; called for programs with files from it, after all other checks.
     sizes
         Size of the work: ``files``, ``transactions`` and ``folders`` of postmark, ``copies`` of andrew, ``objects`` of
-        link, ``first`` and ``last`` query of tpch, ``pages``, ``visits``, ``cache_kib`` and ``pause_ms`` of browse.
+        link, ``first`` and ``last`` query and ``scale_percent`` of tpch, ``pages``, ``visits``, ``cache_kib`` and
+        ``pause_ms`` of browse.
     command
         The shell command, if the name is ``"command"``.
     job
@@ -253,8 +254,13 @@ def _tpch(find: Find, sizes: Sizes, job: str | Path | None) -> Made:
     if not set(queries) <= set(known) or not queries:
         message: Sentence = [("last",), f" = {last}: expected from {first} to {max(known, default=0)}, the last query"]
         raise make_error(SledsimError, "out-of-range", message, path="last", value=last)
-    names = ["tpch.db", *(f"{each}.sql" for each in queries)]
-    files: dict[str, bytes | Path] = {each: folder / each for each in names}
+    percent = sizes["scale_percent"]
+    scales = sorted(int(each.stem.removeprefix("scale-")) for each in folder.glob("scale-*.db"))
+    if percent not in scales:
+        message = [("scale_percent",), f" = {percent}: the machine has databases of {' and '.join(map(str, scales))}"]
+        raise make_error(SledsimError, "unsupported", message, path="scale_percent", value=percent)
+    files: dict[str, bytes | Path] = {"tpch.db": folder / f"scale-{percent}.db"}
+    files |= {f"{each}.sql": folder / f"{each}.sql" for each in queries}
     return TPCH.format(queries=" ".join(map(str, queries))), files, {}
 
 
@@ -306,7 +312,11 @@ PROGRAMS = {
     ),
     "andrew": Recipe("directories, copies, scan, read and compile of a tree of C sources", {"copies": 1}, _andrew),
     "link": Recipe("GNU ld links objects of a C library", {"objects": 1500}, _link),
-    "tpch": Recipe("queries of TPC-H in SQLite, from the first to the last", {"first": 4, "last": 4}, _tpch),
+    "tpch": Recipe(
+        "queries of TPC-H in SQLite, from the first to the last",
+        {"first": 4, "last": 4, "scale_percent": 1},
+        _tpch,
+    ),
     "browse": Recipe(
         "a browser that fetches pages over HTTP and keeps them in a bounded cache of files",
         {"pages": 200, "visits": 200, "cache_kib": 7680, "pause_ms": 0},

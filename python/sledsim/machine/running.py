@@ -66,7 +66,8 @@ def run(
         Files and folders to copy onto the device, under their own names; at most 512 MiB.
     sizes
         Size of the work, with these defaults: ``{"files": 500, "transactions": 500, "folders": 10}`` of postmark,
-        ``{"copies": 1}`` of andrew, ``{"objects": 1500}`` of link, ``{"first": 4, "last": 4}`` (queries) of tpch,
+        ``{"copies": 1}`` of andrew, ``{"objects": 1500}`` of link, ``{"first": 4, "last": 4, "scale_percent": 1}``
+        (queries, and scale 0.01 or 0.1) of tpch,
         ``{"pages": 200, "visits": 200, "cache_kib": 7680, "pause_ms": 0}`` of browse.
     guest
         Options of the machine.
@@ -179,6 +180,11 @@ def _check_options(
 def _run(options: RunOptions, resolved: Resolved, over: Event | None = None) -> MachineRun:
     session, guest = Session(resolved), options.guest
     size = session.capacity_blocks * session.block_bytes
+    if guest.file_system_mib is not None and guest.file_system_mib << 20 > size:
+        allowed: dict[str, object] = {"most": size >> 20}
+        raise make_error(
+            SledsimError, "out-of-range", path="file_system_mib", value=guest.file_system_mib, allowed=allowed
+        )
     with TemporaryDirectory(prefix="sledsim-machine-") as folder:
         work = Path(folder)
         job = Job(options.machine, guest, options.program, json.dumps(resolved.values), size, options.limit_s)

@@ -12,7 +12,7 @@ from sledsim.reliability.duration import YEAR_H
 from sledsim.reliability.models import MarkovModel
 from sledsim.reliability.reading import DescriptionLike, Sets, load, name_of
 from sledsim.reliability.shown import Shown
-from sledsim.reliability.wording import enclosure_table, money, said_of, survival_text, years_text
+from sledsim.reliability.wording import enclosure_table, enclosure_text, money, survival_text, years_text
 from sledsim.show.arguments import require_kind
 from sledsim.show.faults import by_arguments
 from sledsim.show.tables import Table, number
@@ -93,7 +93,7 @@ class ReliabilityReport(Shown):
             self.curve(self.name or "enclosure", end),
             disk_curve(self.description.device.mttf.h, end, "a device"),
         ]
-        return SurvivalCurves(curves, "Survival and loss of data", said_of(self.description), "enclosure")
+        return SurvivalCurves(curves, "Survival and loss of data", enclosure_text(self.description), "enclosure")
 
     def curve(self, name: str, years: float) -> Curve:
         """Compute the probability of loss over time.
@@ -112,7 +112,7 @@ class ReliabilityReport(Shown):
         return self.curves().plot()
 
     def __repr__(self) -> str:
-        return f"<ReliabilityReport of {said_of(self.description)}: MTTF {number(self.mttf_years)} years>"
+        return f"<ReliabilityReport of {enclosure_text(self.description)}: MTTF {number(self.mttf_years)} years>"
 
     def _years_table(self) -> Table:
         cells: dict[str, list[str]] = {

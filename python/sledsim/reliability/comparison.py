@@ -11,7 +11,7 @@ from sledsim.reliability.monte_carlo import LifetimesCallback
 from sledsim.reliability.reading import DescriptionLike, Sets
 from sledsim.reliability.reporting import SimulatedReport, report
 from sledsim.reliability.shown import Shown
-from sledsim.reliability.wording import said_of, years_text
+from sledsim.reliability.wording import enclosure_text, years_text
 from sledsim.show.arguments import require_several
 from sledsim.show.faults import make_error
 from sledsim.show.tables import Table, number
@@ -45,7 +45,7 @@ class ReliabilityComparison(Shown):
         """The unique names of the enclosures."""
         names: list[str] = []
         for each in self.reports:
-            name = each.name or said_of(each.description)
+            name = each.name or enclosure_text(each.description)
             count = sum(known == name or known.startswith(f"{name} (") for known in names)
             names.append(f"{name} ({count + 1})" if name in names else name)
         return names
@@ -189,7 +189,7 @@ def compare_enclosures(
 def _describe(found: ReliabilityReport | SimulatedReport) -> str:
     """Return an enclosure in words, and the reason if it was simulated."""
     needed = needs_simulation(found.description)
-    return said_of(found.description) + (f"; simulated ({', '.join(needed)})" if needed else "")
+    return enclosure_text(found.description) + (f"; simulated ({', '.join(needed)})" if needed else "")
 
 
 def _metric(label: str, values: Sequence[float | None], bounds: Sequence[float | None] | None = None) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from sledsim.reliability.maintenance import STRATEGIES, with_strategy
 from sledsim.reliability.models import MarkovModel
 from sledsim.reliability.reading import DescriptionLike, Sets, load
 from sledsim.reliability.shown import Shown
-from sledsim.reliability.wording import money, needed_said
+from sledsim.reliability.wording import device_count_text, money
 from sledsim.show.faults import make_error
 from sledsim.show.naming import with_count
 from sledsim.show.tables import Table, number
@@ -323,7 +323,7 @@ def cost_curve(
     designs = []
     for strategy in ("none", *STRATEGIES):
         designs += _by_spares(with_strategy(description, strategy, **times), counts, step)
-    subtitle = f"{needed_said(description)}, a repair takes {_times_said(times)}"
+    subtitle = f"{device_count_text(description)}, a repair takes {_times_text(times)}"
     notes = []
     if step > 1 and spares is None:
         notes.append(
@@ -339,7 +339,7 @@ def cost_curve(
     return CostCurve(designs, cost, times, subtitle, notes)
 
 
-def _times_said(times: dict[str, Duration]) -> str:
+def _times_text(times: dict[str, Duration]) -> str:
     preventive, mandatory = times["preventive"], times["mandatory"]
     return f"{preventive}" if preventive == mandatory else f"{preventive} (preventive) or {mandatory} (mandatory)"
 

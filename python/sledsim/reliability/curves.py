@@ -11,7 +11,7 @@ from sledsim.reliability.duration import LONGEST_H, YEAR_H
 from sledsim.reliability.models import MarkovModel
 from sledsim.reliability.reading import DescriptionLike, Sets, load
 from sledsim.reliability.shown import Shown
-from sledsim.reliability.wording import duration_said, needed_said, survival_text, years_text
+from sledsim.reliability.wording import device_count_text, duration_text, survival_text, years_text
 from sledsim.show.arguments import require_number, require_several
 from sledsim.show.faults import by_arguments, make_error
 from sledsim.show.naming import with_count
@@ -173,7 +173,7 @@ def survival_by_spares(
     ]
     curves += [disk_curve(mttf_h, years) for mttf_h in lives_h]
     subtitle = (
-        f"{needed_said(description)}, MTTF of a device {duration_said(description.device.mttf)}, "
+        f"{device_count_text(description)}, MTTF of a device {duration_text(description.device.mttf)}, "
         f"{description.enclosure.sparing} spares"
     )
     return SurvivalCurves(curves, "Survival without repairs", subtitle, "spares")

@@ -11,7 +11,7 @@ from sledsim.reliability.duration import YEAR_H, Duration
 from sledsim.reliability.maintenance import STRATEGIES, with_strategy
 from sledsim.reliability.reading import DescriptionLike, Sets, load
 from sledsim.reliability.shown import Shown
-from sledsim.reliability.wording import devices_said, duration_said, years_text
+from sledsim.reliability.wording import devices_text, duration_text, years_text
 from sledsim.show.arguments import require_integer, require_several
 from sledsim.show.faults import make_error
 from sledsim.show.tables import Table, number
@@ -116,7 +116,7 @@ def failure_counts(
         counts = [require_integer(ReliabilityError, "failures", each, 0, MOST_FAILURES) for each in several]
     mttf_h = description.device.mttf.h
     chances = {count: failures_at_most(count, enclosure.devices, mttf_h, times * YEAR_H) for count in counts}
-    subtitle = f"{devices_said(description)}, device MTTF {duration_said(description.device.mttf)}"
+    subtitle = f"{devices_text(description)}, device MTTF {duration_text(description.device.mttf)}"
     return FailureCounts(_rows("failures", chances, times), _rows("need", needs, times), subtitle)
 
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from sledsim.reliability.wording import said_of
+from sledsim.reliability.wording import enclosure_text
 from sledsim.show.style import (
     COLOURS,
     HEIGHT,
@@ -69,7 +69,7 @@ def loss_intervals(found: "MonteCarlo", chain: "Curve | None" = None) -> "altair
     ]
     level = f"{100 * found.confidence:g} % intervals, {found.lifetimes:,} lifetimes, seed {found.seed}"
     chart = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
-    return apply_style(chart, "Loss of data, simulated", [said_of(found.description), level])
+    return apply_style(chart, "Loss of data, simulated", [enclosure_text(found.description), level])
 
 
 def _line(alt: Any, chain: "Curve", y: Any, colour: Any) -> Any:

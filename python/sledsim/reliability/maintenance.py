@@ -9,7 +9,7 @@ from sledsim.reliability.duration import YEAR_H, Duration, NoDurationError
 from sledsim.reliability.models import mttf_h
 from sledsim.reliability.reading import DescriptionLike, Sets, load
 from sledsim.reliability.shown import Shown
-from sledsim.reliability.wording import duration_said, needed_said
+from sledsim.reliability.wording import device_count_text, duration_text
 from sledsim.show.arguments import require_several
 from sledsim.show.faults import make_error
 from sledsim.show.naming import with_count
@@ -134,7 +134,7 @@ def mttf_by_maintenance(
                     }
                 )
     subtitle = (
-        f"{needed_said(description)}, MTTF of a device {duration_said(description.device.mttf)}, "
+        f"{device_count_text(description)}, MTTF of a device {duration_text(description.device.mttf)}, "
         f"{description.enclosure.sparing} spares"
     )
     return MttfByMaintenance(rows, subtitle)

@@ -11,7 +11,7 @@ from sledsim.reliability.duration import YEAR_H
 from sledsim.reliability.reading import DescriptionLike, Sets, load
 from sledsim.reliability.rebuild import mean_rebuild_h
 from sledsim.reliability.shown import Shown
-from sledsim.reliability.wording import said_of, survival_text, years_text
+from sledsim.reliability.wording import enclosure_text, survival_text, years_text
 from sledsim.runs.threads import MOST_THREADS
 from sledsim.show.arguments import require_integer, require_number
 from sledsim.show.faults import convert_error, is_one_of, make_error
@@ -149,7 +149,7 @@ class MonteCarlo(Shown):
         return loss_intervals(self)
 
     def __repr__(self) -> str:
-        return f"<MonteCarlo of {said_of(self.description)}: {self.lifetimes:,} lifetimes>"
+        return f"<MonteCarlo of {enclosure_text(self.description)}: {self.lifetimes:,} lifetimes>"
 
 
 def simulate(

@@ -11,7 +11,7 @@ from sledsim.reliability.monte_carlo import LifetimesCallback, MonteCarlo, simul
 from sledsim.reliability.reading import DescriptionLike, Sets, load, name_of
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.table import ReliabilityError
-from sledsim.reliability.wording import enclosure_table, said_of
+from sledsim.reliability.wording import enclosure_table, enclosure_text
 from sledsim.show.arguments import require_flag
 from sledsim.show.tables import Table
 
@@ -120,7 +120,7 @@ class SimulatedReport(Shown):
         return loss_intervals(self.simulated, self.curve("chain", end) if self.chain and end else None)
 
     def __repr__(self) -> str:
-        return f"<SimulatedReport of {said_of(self.description)}: {self.simulated.lifetimes:,} lifetimes>"
+        return f"<SimulatedReport of {enclosure_text(self.description)}: {self.simulated.lifetimes:,} lifetimes>"
 
 
 def report(

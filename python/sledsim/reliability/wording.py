@@ -9,15 +9,15 @@ from sledsim.show.naming import label_of, with_count
 from sledsim.show.tables import Table, number
 
 __all__ = [
-    "devices_said",
-    "duration_said",
+    "device_count_text",
+    "devices_text",
+    "duration_text",
     "enclosure_table",
-    "hours_said",
+    "enclosure_text",
+    "hours_text",
     "money",
-    "needed_said",
-    "rebuild_said",
-    "repair_said",
-    "said_of",
+    "rebuild_text",
+    "repair_text",
     "survival_text",
     "years_text",
 ]
@@ -31,12 +31,12 @@ def years_text(years: float) -> str:
     return f"{years:g} year" if years == 1 else f"{years:g} years"
 
 
-def devices_said(description: Description) -> str:
+def devices_text(description: Description) -> str:
     """Return the devices of an enclosure in words: ``19 + 1 devices, 5 dedicated spares``."""
     enclosure = description.enclosure
     spares = with_count(enclosure.spares, f"{enclosure.sparing} spare" if enclosure.spares else "spare")
     fail = " that fail" if enclosure.spares and enclosure.spares_fail and enclosure.sparing == "dedicated" else ""
-    return f"{needed_said(description)}, {spares}{fail}"
+    return f"{device_count_text(description)}, {spares}{fail}"
 
 
 def money(amount: float) -> str:
@@ -44,7 +44,7 @@ def money(amount: float) -> str:
     return f"{amount:,.0f}" if amount >= 1000 else f"{amount:,.2f}"
 
 
-def needed_said(description: Description) -> str:
+def device_count_text(description: Description) -> str:
     """Return the number of devices without spares in words: ``19 + 1 devices``, ``4 devices without redundancy``."""
     enclosure = description.enclosure
     if not enclosure.parity:
@@ -52,7 +52,7 @@ def needed_said(description: Description) -> str:
     return f"{enclosure.data:,} + {enclosure.parity:,} devices"
 
 
-def duration_said(time: Duration) -> str:
+def duration_text(time: Duration) -> str:
     """Write a duration in its own unit, with commas between thousands: ``200,000 h``."""
     return re.sub(r"(?<![\d.,])\d{5,}", lambda digits: f"{int(digits[0]):,}", str(time))
 
@@ -70,11 +70,11 @@ def enclosure_table(description: Description, name: str | None, mttf: str | None
         Its mean time to loss of data, as text; ``None`` if unknown.
     """
     rows = [
-        ["devices", devices_said(description)],
-        ["MTTF of a device", duration_said(description.device.mttf)],
+        ["devices", devices_text(description)],
+        ["MTTF of a device", duration_text(description.device.mttf)],
         *_life_rows(description.device),
-        ["rebuild", rebuild_said(description)],
-        ["repair", repair_said(description)],
+        ["rebuild", rebuild_text(description)],
+        ["repair", repair_text(description)],
         *([["MTTF", mttf]] if mttf else []),
     ]
     return Table([name or "enclosure", ""], rows, left=frozenset({1}))
@@ -88,30 +88,30 @@ def _life_rows(device: EnclosureDevice) -> list[list[str]]:
         shape = f"shape {life.shape:g}" if life.shape is not None else f"sigma {life.sigma:g}"
         rows.append(["lifetimes", f"{life.kind}, {shape}"])
     if infants := device.infant_mortality:
-        rows.append(["weak from birth", f"{100 * infants.share:g} %, MTTF {duration_said(infants.mttf)}"])
+        rows.append(["weak from birth", f"{100 * infants.share:g} %, MTTF {duration_text(infants.mttf)}"])
     if batches := device.batches:
-        bad = f"{100 * batches.share:g} % bad with an MTTF of {duration_said(batches.mttf)}"
+        bad = f"{100 * batches.share:g} % bad with an MTTF of {duration_text(batches.mttf)}"
         rows.append(["batches", f"of {batches.size:,}, {bad}"])
     if errors := device.latent_errors:
-        scrub = f"scrubbed every {duration_said(errors.scrub)}" if errors.scrub else "never scrubbed"
-        rows.append(["latent errors", f"one in {duration_said(errors.every)}, {scrub}"])
+        scrub = f"scrubbed every {duration_text(errors.scrub)}" if errors.scrub else "never scrubbed"
+        rows.append(["latent errors", f"one in {duration_text(errors.every)}, {scrub}"])
     if tips := device.tips:
-        rows.append(["tips", f"{tips.count:,} and {with_count(tips.spares, 'spare')}, MTTF {duration_said(tips.mttf)}"])
+        rows.append(["tips", f"{tips.count:,} and {with_count(tips.spares, 'spare')}, MTTF {duration_text(tips.mttf)}"])
     return rows
 
 
-def rebuild_said(description: Description) -> str:
+def rebuild_text(description: Description) -> str:
     """Return the mean rebuild time in words, with its source if it is computed."""
     rebuild = description.rebuild
     if rebuild.time is not None:
-        return duration_said(rebuild.time)
-    found, of = hours_said(mean_rebuild_h(description)), label_of(description.device.name or "")
+        return duration_text(rebuild.time)
+    found, of = hours_text(mean_rebuild_h(description)), label_of(description.device.name or "")
     if rebuild.bandwidth_share is not None:
         return f"{found}, at {100 * rebuild.bandwidth_share:g} % of the bandwidth of {of}"
     return f"{found}, at the bandwidth of {of} left by {label_of(rebuild.load or '')}"
 
 
-def hours_said(hours: float) -> str:
+def hours_text(hours: float) -> str:
     """Write a number of hours in a suitable unit: ``14.8 min``."""
     for unit, size in (("years", YEAR_H), ("days", 24.0), ("h", 1.0), ("min", 1 / 60)):
         if hours >= size:
@@ -119,22 +119,22 @@ def hours_said(hours: float) -> str:
     return f"{hours * 3600:.3g} s"
 
 
-def repair_said(description: Description) -> str:
+def repair_text(description: Description) -> str:
     """Return the repair strategy in words: ``preventive, 1 week``."""
     repair = description.repair
     first = repair.mandatory if repair.strategy == "mandatory" else repair.preventive
     if repair.strategy == "none" or first is None:
         return "none"
-    said = f"{repair.strategy}, {duration_said(first)}"
+    text = f"{repair.strategy}, {duration_text(first)}"
     if repair.mandatory and repair.mandatory != first:
-        return f"{said} ({duration_said(repair.mandatory)} in degraded mode)"
-    return said
+        return f"{text} ({duration_text(repair.mandatory)} in degraded mode)"
+    return text
 
 
-def said_of(description: Description) -> str:
+def enclosure_text(description: Description) -> str:
     """Return a one-line summary of an enclosure and its maintenance."""
-    repair = repair_said(description)
-    return f"{devices_said(description)}; {'no repair' if repair == 'none' else 'repair ' + repair}"
+    repair = repair_text(description)
+    return f"{devices_text(description)}; {'no repair' if repair == 'none' else 'repair ' + repair}"
 
 
 def survival_text(loss: float, survival: float | None = None) -> str:

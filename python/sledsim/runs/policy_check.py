@@ -10,7 +10,7 @@ from sledsim._core import RunError, ScenarioError, SledsimError, cache_policies,
 from sledsim.runs.running import run_resolved
 from sledsim.runs.session import Session
 from sledsim.scenario.policies import CopyChoice, Mechanism, Pending, Plugin, Policy, Replacement, SpinDown
-from sledsim.scenario.policy_loading import found_class, load
+from sledsim.scenario.policy_loading import find_class, load
 from sledsim.scenario.reading import resolve
 from sledsim.show.faults import brief, is_one_of, make_error
 from sledsim.show.shown import OneTable, Plain
@@ -257,7 +257,7 @@ def _role_of(policy: "str | type | Mapping[str, Any]") -> str:
         raise make_error(
             ScenarioError, "wrong-type", path="policy", value=brief(named)[0], allowed="a class, or a name"
         )
-    kind = found_class(named) if isinstance(named, str) else named
+    kind = find_class(named) if isinstance(named, str) else named
     if isinstance(kind, type):
         found = [word for word, role in ROLES.items() if issubclass(kind, role.base)]
     else:

@@ -1,5 +1,6 @@
 """Replay one trace on one device."""
 
+from pathlib import Path
 from typing import Any
 
 from sledsim._core import ScenarioError, TraceError
@@ -37,7 +38,7 @@ def replay(
     scheduler: str | None = None,
     seek_model: str | None = None,
     overrides: Sets = (),
-    log: bool = False,
+    log: bool | str | Path = False,
     timeline: Stretch = False,
     progress: ProgressCallback | bool | None = None,
     check: bool = False,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     #: Edges of the bins in milliseconds, and the requests in each.
     Histogram = tuple[NDArray[np.float64], NDArray[np.uint64]]
 
-__all__ = ["Result"]
+__all__ = ["Result", "provenance"]
 
 QUANTITIES = ("response", "wait", "service")
 OPERATIONS = ("all", "reads", "writes")
@@ -142,8 +142,9 @@ class Result(Section, Shown):
     def log(self) -> "dict[str, NDArray[np.generic]]":
         """The requests in order of completion, with a NumPy column per quantity; needs ``run(…, log=True)``.
 
-        Names end in the unit. ``needed_bytes`` is the number of bytes that a request needs of its blocks, and
-        ``metadata`` is true for requests of the file system's metadata; both affect subsector accesses.
+        ``run(…, log="requests.parquet")`` writes them to a file without holding them in memory. Names end in the unit.
+        ``needed_bytes`` is the number of bytes that a request needs of its blocks, and ``metadata`` is true for
+        requests of the file system's metadata; both affect subsector accesses.
         """
         if not self._logged:
             message = "this run has no log of its requests; create one with sledsim.run(…, log=True)"
@@ -190,8 +191,7 @@ class Result(Section, Shown):
         self.timeline.write(path, self._provenance())
 
     def _provenance(self) -> dict[str, str]:
-        scenario = json.dumps(self._values["scenario"])
-        return {"sledsim_version": self["sledsim"]["version"], "sledsim_scenario": scenario}
+        return provenance(self["sledsim"]["version"], self._values["scenario"])
 
     def plot(self, kind: str = "response") -> "altair.TopLevelMixin":
         """Draw the result.
@@ -206,6 +206,19 @@ class Result(Section, Shown):
         from sledsim.runs.charts import result_chart
 
         return result_chart(self, kind)
+
+
+def provenance(version: str, scenario: Any) -> dict[str, str]:
+    """Return the metadata of a Parquet file with data of a run.
+
+    Parameters
+    ----------
+    version
+        The version of Sledsim.
+    scenario
+        The resolved scenario.
+    """
+    return {"sledsim_version": version, "sledsim_scenario": json.dumps(scenario)}
 
 
 class _Histograms:

@@ -1,13 +1,18 @@
 """Run one scenario."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 from sledsim import _core
 from sledsim._core import RunError
-from sledsim.runs.result import Result
+from sledsim.runs.result import Result, provenance
 from sledsim.runs.timeline import Stretch, require_powers, stretch_of
 from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, resolve
-from sledsim.show.arguments import require_kind
+from sledsim.show.arguments import require_kind, require_path
+from sledsim.show.faults import require_writable
+from sledsim.show.files import atomic_write
+from sledsim.show.frames import COPY_OPTIONS
 from sledsim.show.progress import reporting
 from sledsim.traces.table import MEMORY, is_parquet, parquet_table
 from sledsim.traces.trace import require_file
@@ -22,7 +27,7 @@ def run(
     scenario: ScenarioLike,
     *,
     overrides: Sets = (),
-    log: bool = False,
+    log: bool | str | Path = False,
     timeline: Stretch = False,
     progress: ProgressCallback | bool | None = None,
     check: bool = False,
@@ -40,7 +45,8 @@ def run(
     overrides
         Values that replace those of the scenario: ``["device.settle_constants=0"]`` or ``{"run.requests": 1000}``.
     log
-        True to record each request, for :attr:`Result.log`.
+        True to record each request, for :attr:`Result.log`, with about 0.5 KB of memory each. Or a file with suffix
+        ``.parquet``, ``.csv`` or ``.json``, which gets the same columns during the run, with a few MB of memory in all.
     timeline
         True to record the states of each mechanism over time, for :attr:`Result.timeline`; or a pair of times in
         seconds from the start of the run. More than 200,000 spans are aggregated in time slots, see
@@ -83,7 +89,7 @@ def run(
 def run_resolved(
     resolved: Resolved,
     *,
-    log: bool = False,
+    log: bool | str | Path = False,
     timeline: Stretch = False,
     progress: ProgressCallback | bool | None = None,
     check: bool = False,
@@ -95,20 +101,38 @@ def run_resolved(
         require_powers(resolved)
     bar = reporting(progress)
     scenario = readable(resolved)
-    with bar as report:
+    logged, failed = log is True, None
+    with _log_file(log, resolved) as file, bar as report:
         try:
-            output = _core.run(scenario, log=log, timeline=stretch, progress=report, check=check)
+            output = _core.run(scenario, log=logged, log_file=file, timeline=stretch, progress=report, check=check)
         except RunError as error:
-            if isinstance(error.result, _core.RunOutput):
-                error.result = _result(error.result, resolved, log=log, timed=stretch is not None)
-            raise
-    return _result(output, resolved, log=log, timed=stretch is not None)
-
-
-def _result(output: _core.RunOutput, resolved: Resolved, *, log: bool, timed: bool) -> Result:
+            if not isinstance(error.result, _core.RunOutput):
+                raise
+            output, failed = error.result, error
     summary = output.summary()
     summary["scenario"] = resolved.values
-    return Result(summary, output, logged=log, timed=timed)
+    result = Result(summary, output, logged=logged, timed=stretch is not None)
+    if failed is not None:
+        failed.result = result
+        raise failed
+    return result
+
+
+# The path of a file for the log of a run, its name in messages, its format and the metadata of a Parquet file.
+_LogFile = tuple[Path, str, str, list[tuple[str, str]]]
+
+
+@contextmanager
+def _log_file(log: bool | str | Path, resolved: Resolved) -> Iterator[_LogFile | None]:
+    """Yield the file of a log while it is written; ``None`` for no file."""
+    if isinstance(log, bool):
+        yield None
+        return
+    path = require_path(RunError, "log", log)
+    require_writable(RunError, path, COPY_OPTIONS)
+    metadata = provenance(_core.__version__, resolved.values)
+    with atomic_write(path) as unfinished:
+        yield unfinished, str(path), path.suffix.lower()[1:], list(metadata.items())
 
 
 def readable(resolved: Resolved) -> Resolved:

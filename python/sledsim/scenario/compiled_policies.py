@@ -11,7 +11,7 @@ __all__ = [
     "COMPILED_ONLY",
     "compiled",
     "include_folder",
-    "require_kept",
+    "require_alive",
 ]
 
 #: Keys that only compiled policies have.
@@ -63,10 +63,10 @@ def compiled(
     """
     given = {"positioning": positioning, "slot_bytes": slot_bytes}
     options = {key: value for key, value in given.items() if value is not None}
-    return {"address": kept(function), "state_bytes": state_bytes, **options, **parameters}
+    return {"address": keep_alive(function), "state_bytes": state_bytes, **options, **parameters}
 
 
-def kept(function: Any) -> int:
+def keep_alive(function: Any) -> int:
     """Return the address of a compiled function, and keep the function alive.
 
     Parameters
@@ -84,8 +84,8 @@ def kept(function: Any) -> int:
         try:
             address = ctypes.cast(function, ctypes.c_void_p).value
         except (ctypes.ArgumentError, TypeError):
-            says = f"{function!r} has no address: expected a compiled function"
-            raise make_error(ScenarioError, "wrong-type", says, path="function") from None
+            message = f"{function!r} has no address: expected a compiled function"
+            raise make_error(ScenarioError, "wrong-type", message, path="function") from None
     if not isinstance(address, int) or address < LOWEST:
         raise make_error(
             ScenarioError, "wrong-type", "expected the address of a function", path="function", value=address
@@ -94,7 +94,7 @@ def kept(function: Any) -> int:
     return address
 
 
-def require_kept(address: int) -> None:
+def require_alive(address: int) -> None:
     """Check that an address is that of a function that is kept alive.
 
     Parameters
@@ -108,5 +108,5 @@ def require_kept(address: int) -> None:
         If no function with that address was passed to ``compiled``.
     """
     if address not in _kept:
-        says = f"address {address} is of no function that sledsim.schedulers.compiled was given in this process"
-        raise make_error(ScenarioError, "unsupported", says, path="address", value=address)
+        message = f"address {address} is of no function that sledsim.schedulers.compiled was given in this process"
+        raise make_error(ScenarioError, "unsupported", message, path="address", value=address)

@@ -110,13 +110,15 @@ def import_disksim(path: str | Path, *, device: str | None = None, scenario: boo
     """
     path = require_path(ScenarioError, "path", path)
     if is_there(path) and path.is_dir():
-        says = "is a folder: expected a parameter file of DiskSim"
-        raise make_error(ScenarioError, "unreadable", says, path="path", value=str(path), file=path)
+        message = "is a folder: expected a parameter file of DiskSim"
+        raise make_error(ScenarioError, "unreadable", message, path="path", value=str(path), file=path)
     try:
         found = _core.import_disksim(str(path), device=device, scenario=scenario)
     except UnicodeEncodeError:
-        says = "no file can have such a name"
-        raise make_error(ScenarioError, "unreadable", says, path="path", value=visible(str(path)), file=path) from None
+        message = "no file can have such a name"
+        raise make_error(
+            ScenarioError, "unreadable", message, path="path", value=visible(str(path)), file=path
+        ) from None
     return DiskSimImport(
         name=found["name"],
         device=found["device"],

@@ -13,6 +13,7 @@ KINDS = (
     ("a search", "optimise", ("parameters", "objectives")),
     ("a description of an enclosure", "reliability", ("enclosure",)),
     ("a role", "role-test", ("role",)),
+    ("a lesson", "explore --lesson", ("steps",)),
     ("a drawing", "design", ("drawing",)),
     ("a device file", "device", ("mechanism",)),
     ("a comparison of caches", "cost", ("mems_bytes",)),
@@ -56,9 +57,9 @@ def not_a_scenario(error: ScenarioError) -> ScenarioError:
     if not found:
         moved = [_in_system(fault) if fault in wrong else fault for fault in error.faults]
         return error_of(ScenarioError, moved) if moved != list(error.faults) else error
-    key, says = found
+    key, message = found
     at = unknown[key]
-    sentence = f"{says}; a scenario has [workload] and [system]"
+    sentence = f"{message}; a scenario has [workload] and [system]"
     return error_of(ScenarioError, [Fault("unknown-key", sentence, path=key, file=at.file, line=at.line)])
 
 
@@ -75,9 +76,9 @@ def not_a_device(error: ScenarioError) -> ScenarioError:
     found = kind_of(unknown) if {"mechanism", "values"} <= lacks else None
     if not found:
         return error
-    key, says = found
+    key, message = found
     at = unknown[key]
-    sentence = f"{says}; a device file has a mechanism and [values]"
+    sentence = f"{message}; a device file has a mechanism and [values]"
     return error_of(ScenarioError, [Fault("unknown-key", sentence, path=key, file=at.file, line=at.line)])
 
 
@@ -85,6 +86,6 @@ def _in_system(fault: Fault) -> Fault:
     """Return the fault of an unknown key with the table it belongs to, if that is the system's."""
     if fault.path not in {"device", "scheduler"}:
         return fault
-    says = f": unknown key at the top of a scenario: did you mean system.{fault.path}?"
+    message = f": unknown key at the top of a scenario: did you mean system.{fault.path}?"
     suggestion = f"system.{fault.path}"
-    return Fault("unknown-key", says, path=fault.path, suggestion=suggestion, file=fault.file, line=fault.line)
+    return Fault("unknown-key", message, path=fault.path, suggestion=suggestion, file=fault.file, line=fault.line)

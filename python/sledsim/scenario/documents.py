@@ -117,8 +117,8 @@ class Document(Table):
     def _with(self, sets: Sets) -> Self:
         own, more = _own_settings(type(self), sets)
         if own:
-            says = f"{own[0]}: the {self.what} has its keys already; make one with other keys"
-            raise make_error(self.error, "conflict", says)
+            message = f"{own[0]}: the {self.what} has its keys already; make one with other keys"
+            raise make_error(self.error, "conflict", message)
         if not more:
             return self
         copied = self.changed(overrides=(*getattr(self, "overrides", ()), *more))
@@ -213,8 +213,8 @@ def _text_of(kind: type[Document], source: Any) -> tuple[str | dict[str, Any], s
         return text_of(source, kind.what)
     if isinstance(source, Mapping):
         return dict(source), "json", kind.what, str(Path.cwd())
-    says = f"expected the path of a file, a text or a dictionary, not {type(source).__name__} {source!r}"
-    raise _core.error_of(ScenarioError, [Fault("wrong-type", says, file=kind.what)])
+    message = f"expected the path of a file, a text or a dictionary, not {type(source).__name__} {source!r}"
+    raise _core.error_of(ScenarioError, [Fault("wrong-type", message, file=kind.what)])
 
 
 def has_key(path: Path, key: str) -> bool:
@@ -247,8 +247,8 @@ def _misplaced(kind: type[Document], settings: list[str]) -> list[Fault]:
         key = setting.partition("=")[0].strip()
         if key.partition(".")[0] in keys:
             meant = kind.prefix + key
-            says = f": a key of the {kind.what}, not of its scenario: {meant}"
-            found.append(with_facts(Fault("unknown-key", says, path=key, suggestion=meant), setting=setting))
+            message = f": a key of the {kind.what}, not of its scenario: {meant}"
+            found.append(with_facts(Fault("unknown-key", message, path=key, suggestion=meant), setting=setting))
     return found
 
 
@@ -257,5 +257,5 @@ def _of_another_kind(kind: type[Document], source: Source) -> Fault | None:
     found = kind_of(source.values, {field.alias or name for name, field in kind.model_fields.items()})
     if not found:
         return None
-    key, says = found
-    return source.located(Fault("unknown-key", f"{says}; a {kind.what} has {kind.example}", path=key))
+    key, message = found
+    return source.located(Fault("unknown-key", f"{message}; a {kind.what} has {kind.example}", path=key))

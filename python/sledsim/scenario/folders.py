@@ -54,11 +54,11 @@ def _folders(given: str, here: Path) -> tuple[str, ...]:
             for path in _documents(folder / kind):
                 first = there.setdefault((kind, path.stem), path)
                 if first != path:
-                    says = (
+                    message = (
                         f"the catalogue has a {kind[:-1]} {path.stem} already, in {first.parent}: "
                         "give this one another name"
                     )
-                    raise make_error(ScenarioError, "conflict", says, value=path.stem, file=path)
+                    raise make_error(ScenarioError, "conflict", message, value=path.stem, file=path)
     return tuple(map(str, dict.fromkeys(folders)))
 
 
@@ -75,8 +75,10 @@ def _checked(folder: Path, named_by: str) -> Path:
         raise missing_file(ScenarioError, folder, "no such folder", named=name)
     if not any(_documents(folder / kind) for kind in KINDS):
         beside = " (there are .toml files beside them: move them)" if _documents(folder) else ""
-        says = f"{name}: nothing in it; devices are expected in devices/*.toml, workloads in workloads/*.toml{beside}"
-        raise make_error(ScenarioError, "missing", says, value=str(folder))
+        message = (
+            f"{name}: nothing in it; devices are expected in devices/*.toml, workloads in workloads/*.toml{beside}"
+        )
+        raise make_error(ScenarioError, "missing", message, value=str(folder))
     return folder
 
 
@@ -86,6 +88,6 @@ def _of_packages() -> list[Path]:
         try:
             found.append(_checked(Path(str(files(each.module))), f"entry point {each.name} of {GROUP}"))
         except (ImportError, TypeError) as error:
-            says = f"entry point {each.name} of {GROUP}: {each.module}: {error}"
-            raise make_error(ScenarioError, "unreadable", says, value=each.module) from None
+            message = f"entry point {each.name} of {GROUP}: {each.module}: {error}"
+            raise make_error(ScenarioError, "unreadable", message, value=each.module) from None
     return found

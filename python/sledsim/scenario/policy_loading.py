@@ -20,12 +20,12 @@ from pydantic.errors import PydanticInvalidForJsonSchema
 from sledsim import _core
 from sledsim._core import Fault, ScenarioError, error_of
 from sledsim._guarding import call_with_timeout
-from sledsim.scenario.compiled_policies import COMPILED_ONLY, require_kept
+from sledsim.scenario.compiled_policies import COMPILED_ONLY, require_alive
 from sledsim.scenario.policies import CopyChoice, Mechanism, Plugin, Policy, Replacement, SpinDown
 from sledsim.scenario.tables import validator_faults
 from sledsim.show.faults import make_error
 
-__all__ = ["CLASS_NAME", "Loaded", "found_class", "load"]
+__all__ = ["CLASS_NAME", "Loaded", "find_class", "load"]
 
 #: The module of a program's own file, or of a notebook.
 MAIN = "__main__"
@@ -115,22 +115,22 @@ def load(role: str, wanted: Mapping[str, Any], base: str | Path) -> Loaded | Non
     folders = [Path(known)] if known else list(dict.fromkeys([Path(base), Path.cwd()]))
     locations = [key for key in LOCATION_KEYS if wanted.get(key) is not None]
     if not locations:
-        says = ": the class of a custom policy, such as my_module:MyPolicy"
-        raise error_of(ScenarioError, [Fault("missing", says, path="python")])
+        message = ": the class of a custom policy, such as my_module:MyPolicy"
+        raise error_of(ScenarioError, [Fault("missing", message, path="python")])
     if len(locations) > 1:
-        says = f": a policy has {' or '.join(locations)}, not both"
-        raise error_of(ScenarioError, [Fault("conflict", says, path=locations[1])])
+        message = f": a policy has {' or '.join(locations)}, not both"
+        raise error_of(ScenarioError, [Fault("conflict", message, path=locations[1])])
     compiled_only = [key for key in COMPILED_ONLY if wanted.get(key) is not None]
     if locations == ["python"]:
         if compiled_only:
-            says = ": a class says so itself; this is of compiled policies"
-            raise error_of(ScenarioError, [Fault("conflict", says, path=compiled_only[0])])
+            message = ": a class says so itself; this is of compiled policies"
+            raise error_of(ScenarioError, [Fault("conflict", message, path=compiled_only[0])])
         return _class_loaded(role, wanted, folders)
-    require_kept(wanted["address"])
+    require_alive(wanted["address"])
     return None
 
 
-def found_class(named: str) -> object:
+def find_class(named: str) -> object:
     """Return what a name such as ``my_module:MyPolicy`` stands for, from the working folder or where Python looks.
 
     Parameters
@@ -188,7 +188,7 @@ def _class_loaded(role: str, wanted: Mapping[str, Any], folders: list[Path]) -> 
         folder=found.folder,
         source=found.source or _source_of(kind),
         parameters=json.loads(given.model_dump_json()),
-        make=lambda: parameters.made(given),
+        make=lambda: parameters.instantiate(given),
         positioning=bool(getattr(kind, "positioning", False)),
         limit_s=limit_s,
         hooks=[name for name in ROLES[role].hooks if getattr(kind, name) is not getattr(ROLES[role].base, name)],
@@ -199,8 +199,8 @@ def _limit_of(kind: type[Plugin], named: str) -> float:
     """Return the time limit of a call in seconds."""
     limit: object = kind.limit_s
     if isinstance(limit, bool) or not isinstance(limit, int | float) or not limit > 0:
-        says = f"{named}.limit_s is {limit!r}: expected seconds, a number above 0"
-        raise make_error(ScenarioError, "wrong-type", says, path="python", value=named)
+        message = f"{named}.limit_s is {limit!r}: expected seconds, a number above 0"
+        raise make_error(ScenarioError, "wrong-type", message, path="python", value=named)
     return min(float(limit), LONGEST_S)
 
 
@@ -229,8 +229,8 @@ def _module(name: str, folders: list[Path], named: str) -> _Found:
             if error.name is None or not f"{name}.".startswith(f"{error.name}."):
                 raise
             places = ", ".join(str(folder / f"{name.replace('.', '/')}.py") for folder in folders)
-            says = f"no module {name}: not found as {places}, nor by Python"
-            raise make_error(ScenarioError, "unreadable", says, path="python", value=named) from None
+            message = f"no module {name}: not found as {places}, nor by Python"
+            raise make_error(ScenarioError, "unreadable", message, path="python", value=named) from None
     file = getattr(module, "__file__", None)
     if name == MAIN or file is None:
         return _Found(module, None, None)
@@ -289,8 +289,8 @@ def _class(role: str, module: ModuleType, name: str, named: str) -> type[Plugin]
     if isinstance(found, type) and issubclass(found, base):
         return found
     if found is not None:
-        says = f"{named} is no class made from {public}"
-        raise make_error(ScenarioError, "wrong-type", says, path="python", value=named)
+        message = f"{named} is no class made from {public}"
+        raise make_error(ScenarioError, "wrong-type", message, path="python", value=named)
     classes = [key for key, value in vars(module).items() if isinstance(value, type) and issubclass(value, base)]
     stem = named.partition(":")[0]
     own = [f"{stem}:{key}" for key in classes if vars(module)[key] is not base]
@@ -328,7 +328,7 @@ class _Parameters:
             found = self._of_schema(given)
             raise error_of(ScenarioError, found + validator_faults(error, found)) from None
 
-    def made(self, values: BaseModel) -> Plugin:
+    def instantiate(self, values: BaseModel) -> Plugin:
         """Return an instance with a copy of the parameters."""
         copied = values.model_copy(deep=True)
         return self._kind(**{name: getattr(copied, name) for name in self._model.model_fields})
@@ -344,7 +344,7 @@ class _Parameters:
 def _try(kind: type[Plugin], parameters: _Parameters, given: BaseModel) -> None:
     """Report parameters that the class rejects with ValueError."""
     try:
-        parameters.made(given)
+        parameters.instantiate(given)
     except ValueError as error:
-        says = f"{kind.__name__} refuses its parameters: {error}"
-        raise make_error(ScenarioError, "conflict", says, path="python", value=kind.__name__) from None
+        message = f"{kind.__name__} refuses its parameters: {error}"
+        raise make_error(ScenarioError, "conflict", message, path="python", value=kind.__name__) from None

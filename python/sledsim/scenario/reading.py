@@ -97,11 +97,11 @@ def _require_known(source: object) -> None:
     """Raise for a value that is no scenario."""
     if not (_is_typed(source) or isinstance(source, Mapping | Path | str)):
         shown, is_whole = brief(source)
-        says = (
+        message = (
             f"{type(source).__name__} {shown} is of the wrong type: expected the path of a file, a text, "
             "a dictionary or a Scenario"
         )
-        raise make_error(ScenarioError, "wrong-type", says, value=source if is_whole else shown, file="scenario")
+        raise make_error(ScenarioError, "wrong-type", message, value=source if is_whole else shown, file="scenario")
 
 
 def written(source: ScenarioLike) -> Written:
@@ -200,10 +200,10 @@ def set_list(sets: Sets) -> list[str]:
         try:
             settings = list(sets)
         except TypeError:
-            says = (
+            message = (
                 f"overrides: expected texts PATH=VALUE, or values by path, not {type(sets).__name__} {brief(sets)[0]}"
             )
-            raise make_error(ScenarioError, "wrong-type", says, path="overrides") from None
+            raise make_error(ScenarioError, "wrong-type", message, path="overrides") from None
     require_text(*settings)
     return settings
 

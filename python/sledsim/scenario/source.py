@@ -95,8 +95,8 @@ class Source:
         if is_there(scenario):
             return written(scenario)
         near = nearest_file(scenario)
-        says = f": {scenario}: no such file" + (f"; did you mean {near}?" if near else "")
-        fault = Fault("unreadable", says, path=key, value=self.values[key], suggestion=near)
+        message = f": {scenario}: no such file" + (f"; did you mean {near}?" if near else "")
+        fault = Fault("unreadable", message, path=key, value=self.values[key], suggestion=near)
         raise _core.error_of(ScenarioError, [self.located(fault)])
 
     def scenario_faults(self, key: str, settings: Sequence[str]) -> list[Fault]:

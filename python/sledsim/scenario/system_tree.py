@@ -73,8 +73,8 @@ def drive_of(system: Mapping[str, Any]) -> dict[str, Any]:
         The system of a resolved scenario.
     """
     if system["kind"] != "drive":
-        says = (
+        message = (
             f"system.kind = {system['kind']!r}: only one drive can be looked at here; make one of its drives the system"
         )
-        raise make_error(ScenarioError, "unsupported", says, path="system.kind", value=system["kind"])
+        raise make_error(ScenarioError, "unsupported", message, path="system.kind", value=system["kind"])
     return dict(system)

@@ -185,11 +185,11 @@ def _worded(error: ValidationError, *, plain: bool) -> Iterator[Fault]:
             yield from (fault.within(at) if at else fault for fault in cause.faults)
         elif plain:
             bound = EXPECTED.get(each["type"], "").format(**each.get("ctx", {}))
-            given, says = each["input"], f": {cause or (bound and f'expected {bound}') or each['msg']}"
+            given, message = each["input"], f": {cause or (bound and f'expected {bound}') or each['msg']}"
             given = visible(given) if isinstance(given, str) else given
             shown = given if isinstance(given, str) or (isinstance(given, int) and abs(given) < LONGEST) else None
             what = f" = {given}" if isinstance(given, float) else ""
-            yield Fault("wrong-type", what + says, path=".".join(path), value=shown)
+            yield Fault("wrong-type", what + message, path=".".join(path), value=shown)
 
 
 @contextmanager

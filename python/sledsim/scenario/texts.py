@@ -94,8 +94,8 @@ def require_text(*texts: object) -> None:
     """
     for text in texts:
         if not isinstance(text, str):
-            says = f"expected a text, not {type(text).__name__} {brief(text)[0]}"
-            raise error_of(ScenarioError, [Fault("wrong-type", says)])
+            message = f"expected a text, not {type(text).__name__} {brief(text)[0]}"
+            raise error_of(ScenarioError, [Fault("wrong-type", message)])
         if why := no_text(text):
             raise error_of(ScenarioError, [Fault("notation", why, file=visible(text[:LONGEST_SHOWN]))])
 
@@ -167,10 +167,12 @@ def _of_file(path: Path, what: str) -> Text:
         with path.open("rb") as file:
             text = _decoded(file.read(MOST_BYTES + 1), what)
     except FileNotFoundError:
-        says = "no such file"
+        message = "no such file"
         if what == "scenario" and not is_file_name(path):
-            says += " (`sledsim example` writes scenarios; `sledsim replay TRACE --device NAME` takes a device's name)"
-        raise missing_file(ScenarioError, path, says) from None
+            message += (
+                " (`sledsim example` writes scenarios; `sledsim replay TRACE --device NAME` takes a device's name)"
+            )
+        raise missing_file(ScenarioError, path, message) from None
     except (OSError, ValueError) as error:
         # A name with a zero in it is none that a file could have.
         raise _unread(path, getattr(error, "strerror", None) or str(error)) from None
@@ -180,8 +182,8 @@ def _of_file(path: Path, what: str) -> Text:
     return Text(text, notation, visible(str(path)), str(path.parent.resolve()))
 
 
-def _unread(name: Path | str, says: str) -> ScenarioError:
-    return error_of(ScenarioError, [Fault("unreadable", says, file=visible(str(name)))])
+def _unread(name: Path | str, message: str) -> ScenarioError:
+    return error_of(ScenarioError, [Fault("unreadable", message, file=visible(str(name)))])
 
 
 def _detected(text: str, name: str, what: str) -> tuple[str, str]:

@@ -152,8 +152,8 @@ def require_apart(
     """
     for other, taken in others:
         if is_same_file(path, taken):
-            says: list[str | tuple[str]] = [(output,), f": {path} is also used by ", (other,), ": name another file"]
-            raise make_error(error, "conflict", says, path=output, value=str(path))
+            message: list[str | tuple[str]] = [(output,), f": {path} is also used by ", (other,), ": name another file"]
+            raise make_error(error, "conflict", message, path=output, value=str(path))
 
 
 def most_of(limit: str) -> int:
@@ -175,7 +175,7 @@ def _escape_surrogates(text: str) -> str:
 def make_error(
     error: type[Error],
     kind: str,
-    says: Sentence = "",
+    message: Sentence = "",
     *,
     path: str | None = None,
     value: object = None,
@@ -194,7 +194,7 @@ def make_error(
         The type of the error.
     kind
         The kind of the fault, see :attr:`sledsim.scenario.Fault.kind`.
-    says
+    message
         The message. If empty, it is built from path, value and allowed values. Parts ``(key,)`` of a list are keys; the
         command line shows them as options. A message that starts with a colon is preceded by ``path``.
     path, value
@@ -209,25 +209,25 @@ def make_error(
         The location to correct; the message starts with it.
     """
     names = None if known is None else list(known)
-    if isinstance(says, str) and path and says.startswith(":"):
-        says = [(path,), says]
+    if isinstance(message, str) and path and message.startswith(":"):
+        message = [(path,), message]
     fault = _core.Fault(
         kind,
-        _escape_surrogates(says)
-        if isinstance(says, str)
-        else [_escape_surrogates(part) if isinstance(part, str) else part for part in says],
+        _escape_surrogates(message)
+        if isinstance(message, str)
+        else [_escape_surrogates(part) if isinstance(part, str) else part for part in message],
         path=path,
         value=_escape_surrogates(value) if isinstance(value, str) else value,
         allowed=allowed if names is None else names,
         suggestion=suggestion,
         file=None if file is None else visible(str(file)),
         line=line,
-        message_is_complete=bool(says),
+        message_is_complete=bool(message),
     )
-    if says and names is not None:
+    if message and names is not None:
         nearest = f"; did you mean {fault.suggestion}?"
         end = nearest if fault.suggestion else f" ({listed or 'known: ' + ', '.join(names)})"
-        parts = [says] if isinstance(says, str) else says
+        parts = [message] if isinstance(message, str) else message
         return make_error(error, kind, [*parts, end], path=path, value=value, allowed=names, file=file, line=line)
     return _core.error_of(error, [fault])
 
@@ -247,11 +247,11 @@ def missing_file(error: type[Error], path: Path, what: str = "no such file", nam
         The name of the file in the message; the path if not given.
     """
     if not path.parent.is_dir():
-        says = f"{what}, and no folder {path.parent}"
-        return make_error(error, "unreadable", says, value=str(path), file=named or path)
+        message = f"{what}, and no folder {path.parent}"
+        return make_error(error, "unreadable", message, value=str(path), file=named or path)
     meant = nearest_file(path)
-    says = what + (f"; did you mean {meant}?" if meant else "")
-    return make_error(error, "unreadable", says, value=str(path), suggestion=meant, file=named or path)
+    message = what + (f"; did you mean {meant}?" if meant else "")
+    return make_error(error, "unreadable", message, value=str(path), suggestion=meant, file=named or path)
 
 
 def nearest_file(path: Path) -> str | None:
@@ -283,8 +283,8 @@ def unknown_kind(error: type[Error], path: Path, kinds: Iterable[str], what: str
         The noun of the message.
     """
     endings = list(kinds)
-    says = f"unknown kind of {what} {path.suffix!r}; expected {', '.join(endings)}"
-    return make_error(error, "unknown-format", says, value=path.suffix, allowed=endings, file=path)
+    message = f"unknown kind of {what} {path.suffix!r}; expected {', '.join(endings)}"
+    return make_error(error, "unknown-format", message, value=path.suffix, allowed=endings, file=path)
 
 
 def require_writable(error: type[_core.SledsimError], path: Path, kinds: Iterable[str]) -> None:
@@ -334,11 +334,11 @@ def require_plain(error: type[_core.SledsimError], path: Path) -> None:
         The file, or a link to it.
     """
     if is_there(path) and not (path.is_file() or path.is_dir()):
-        says = "a device, a pipe or a socket, not a regular file: name a file"
-        raise make_error(error, "unreadable", says, value=str(path), file=path)
+        message = "a device, a pipe or a socket, not a regular file: name a file"
+        raise make_error(error, "unreadable", message, value=str(path), file=path)
     if is_there(path) and not os.access(path, os.W_OK):
-        says = "is write-protected: name another file, or change its permissions"
-        raise make_error(error, "unreadable", says, value=str(path), file=path)
+        message = "is write-protected: name another file, or change its permissions"
+        raise make_error(error, "unreadable", message, value=str(path), file=path)
 
 
 def convert_error(kind: type[Error], error: _core.SledsimError, within: str = "") -> Error:

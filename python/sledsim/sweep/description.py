@@ -134,12 +134,12 @@ class Sweep(VariedScenario):
         keys = info.data
         if {"axes", "zip", "replications", "seed"} <= keys.keys():
             derives = (keys["replications"], keys["seed"], random_numbers) != (1, None, "common")
-            says = " leaves no seeds to derive: leave out the axis, or replications, seed and random_numbers"
+            message = " leaves no seeds to derive: leave out the axis, or replications, seed and random_numbers"
             on_axes = [
                 key for key, path in _axis_keys(keys["axes"], keys["zip"], keys.get("sample", [])) if path == "seed"
             ]
             if derives and on_axes:
-                raise KeysError(*(Fault("conflict", says, path=key) for key in on_axes), beside=True)
+                raise KeysError(*(Fault("conflict", message, path=key) for key in on_axes), beside=True)
         return random_numbers
 
     @classmethod

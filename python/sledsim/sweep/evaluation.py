@@ -161,10 +161,10 @@ class Evaluation:
             After Ctrl-C, within about a second; finished runs are in the store.
         """
         if self._workers is None:
-            says = (
+            message = (
                 "an Evaluation is used in a `with` statement: with Evaluation(…) as evaluation: evaluation.evaluate(…)"
             )
-            raise make_error(SledsimError, "conflict", says)
+            raise make_error(SledsimError, "conflict", message)
         points = [_point(each) for each in require_several(SledsimError, "points", points, "a list of dictionaries")]
         with self._lock, interruption() as interrupted:
             numbers = [derived_seed(0, "point", canonical(dict(point))) for point in points]

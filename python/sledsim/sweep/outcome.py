@@ -191,9 +191,9 @@ class SearchOutcome(OneTable, Shown):
         found = next((each for each in self.trials if each.number == index), None)
         front = [each.number for each in self.front]
         if found is None:
-            says = f"there is no trial {index}: trials are 0 to {len(self.trials) - 1}"
-            says += f", Pareto-optimal {', '.join(map(str, front))}" if front else ""
-            raise make_error(SledsimError, "unknown-name", says, path="design", value=index)
+            message = f"there is no trial {index}: trials are 0 to {len(self.trials) - 1}"
+            message += f", Pareto-optimal {', '.join(map(str, front))}" if front else ""
+            raise make_error(SledsimError, "unknown-name", message, path="design", value=index)
         if found.error is not None:
             raise make_error(SledsimError, "unsupported", f"trial {index} could not be run: {found.error}")
         return found
@@ -212,8 +212,8 @@ class SearchOutcome(OneTable, Shown):
             If no parameter belongs to a device, or the system has several different devices.
         """
         if not any("device" in path.split(".") for paths in self.search.parameters for path in paths.split(",")):
-            says = f"no parameter of {self.search.name} belongs to a device, so there is no design to save"
-            raise make_error(SledsimError, "unsupported", says, path="parameters")
+            message = f"no parameter of {self.search.name} belongs to a device, so there is no design to save"
+            raise make_error(SledsimError, "unsupported", message, path="parameters")
         chosen = self.trial(index)
         designs = self.search.designs([chosen.values])
         task = Task(0, 0, self.search.settings(chosen.values), None)
@@ -222,8 +222,8 @@ class SearchOutcome(OneTable, Shown):
         different = {each.label: each for each in devices if each.parameters != devices[0].parameters}
         if different:
             listed = ", ".join([devices[0].label, *different])
-            says = f"the system has several devices ({listed}), and a device file has one: search a system with one"
-            raise make_error(SledsimError, "unsupported", says, path="system")
+            message = f"the system has several devices ({listed}), and a device file has one: search a system with one"
+            raise make_error(SledsimError, "unsupported", message, path="system")
         return devices[0]
 
     def save_design(self, path: str | Path, index: int | None = None) -> Trial:
@@ -255,8 +255,8 @@ class SearchOutcome(OneTable, Shown):
     def _nearest_to_ideal(self) -> Trial:
         front = self.front
         if not front:
-            says = f"{self.search.name}: there is no design to save: none meets all constraints"
-            raise make_error(SledsimError, "unsupported", says, path="trials")
+            message = f"{self.search.name}: there is no design to save: none meets all constraints"
+            raise make_error(SledsimError, "unsupported", message, path="trials")
         points = {each.number: self._signed(each) for each in front}
         columns = [(min(column), max(column)) for column in zip(*points.values(), strict=True)]
 

@@ -199,7 +199,8 @@ class Results(OneTable, Plain):
     def metrics(self) -> list[str]:
         """Return the measured metrics, sorted by name."""
         rows = self.store.rows(
-            "SELECT DISTINCT metric FROM metrics SEMI JOIN (SELECT key FROM parameters WHERE definition = ?) "
+            # Without removing repeated rows, which takes much memory.
+            "SELECT DISTINCT metric FROM all_metrics SEMI JOIN (SELECT key FROM parameters WHERE definition = ?) "
             "USING (key) ORDER BY metric",
             [self.definition.definition],
         )

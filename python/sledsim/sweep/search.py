@@ -77,8 +77,8 @@ class Constraint(Table):
     @classmethod
     def _has_a_bound(cls, at_least: float | None, info: ValidationInfo) -> float | None:
         if at_least is None and {"metric", "at_most"} <= info.data.keys() and info.data["at_most"] is None:
-            says = f": the constraint of {info.data['metric']} needs at_most or at_least"
-            raise KeysError(Fault("missing", says, path="at_most"), beside=True)
+            message = f": the constraint of {info.data['metric']} needs at_most or at_least"
+            raise KeysError(Fault("missing", message, path="at_most"), beside=True)
         return at_least
 
     def excess(self, value: float) -> float:
@@ -248,8 +248,8 @@ def _parameter_faults(parameters: Mapping[str, Any]) -> list[Fault]:
     faults += path_faults(named)
     counts = Counter(map(own_path, named))
     if "seed" in counts:
-        says = ": the seeds of runs are derived from that of the search: set that, and leave this out"
-        faults.append(Fault("conflict", says, path="seed"))
+        message = ": the seeds of runs are derived from that of the search: set that, and leave this out"
+        faults.append(Fault("conflict", message, path="seed"))
     faults += [Fault("conflict", ": is repeated", path=path) for path, count in counts.items() if count > 1]
     for paths, axis in parameters.items():
         with collect_faults(faults, paths):
@@ -292,15 +292,15 @@ class _SearchedRange(Range):
             least = 1 if integer else max(abs(start), abs(stop)) * 10.0 ** (1 - DIGITS)
             if step < least or (integer and not float(step).is_integer()):
                 kind = "whole numbers" if integer else f"numbers from {start} to {stop}"
-                says = f": {kind} go in steps of at least {least:g}" + (", whole ones" if integer else "")
-                faults.append(Fault("conflict", says, path="step", value=step))
+                message = f": {kind} go in steps of at least {least:g}" + (", whole ones" if integer else "")
+                faults.append(Fault("conflict", message, path="step", value=step))
             elif step > stop - start:
-                says = f": is longer than the range from {start} to {stop}, which has a single value then"
-                faults.append(Fault("conflict", says, path="step", value=step))
+                message = f": is longer than the range from {start} to {stop}, which has a single value then"
+                faults.append(Fault("conflict", message, path="step", value=step))
         for key, end in (("from", start), ("to", stop)):
             if integer and abs(end) > LARGEST_WHOLE:
-                says = f": whole numbers are searched from {-LARGEST_WHOLE:,} to {LARGEST_WHOLE:,}"
-                faults.append(Fault("conflict", says, path=key, value=end))
+                message = f": whole numbers are searched from {-LARGEST_WHOLE:,} to {LARGEST_WHOLE:,}"
+                faults.append(Fault("conflict", message, path=key, value=end))
         if faults:
             raise KeysError(*faults, beside=True)
         return integer

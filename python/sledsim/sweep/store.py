@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
@@ -16,7 +17,7 @@ from sledsim.show.arguments import require_kind
 from sledsim.show.faults import Sentence, make_error, missing_file
 from sledsim.show.files import UNFINISHED, files_at_once, remove_abandoned, unfinished_files, write_atomically
 from sledsim.show.fitting import visible
-from sledsim.show.frames import Framed, connect, parquet_rows, require_utf8
+from sledsim.show.frames import Framed, connect, parquet_rows, require_utf8, sql_literal
 from sledsim.show.signals import handled_interrupts
 from sledsim.sweep.execution import FAILED
 from sledsim.sweep.parts import (
@@ -47,6 +48,8 @@ MARK_BYTES = 1000
 
 #: Batches smaller than this are merged at the end of a sweep if there are at least so many of them.
 SMALL_BYTES, MANY_BATCHES = 64_000_000, 8
+# Memory of a merge, independent of the number of runs.
+MERGE_MEMORY = "64 MB"
 
 #: Attempts to read a store whose batches another process is merging.
 ATTEMPTS = 5
@@ -95,8 +98,8 @@ class Store(Framed):
                 is_other = folder.is_dir() and any(folder.iterdir()) and not _is_half_made(folder)
                 # Another process may have made it a store in the meantime.
                 if is_other and not (folder / MARK).exists():
-                    says = "is not a store, and not empty: name a store or a new folder"
-                    raise make_error(StoreError, "conflict", says, file=folder)
+                    message = "is not a store, and not empty: name a store or a new folder"
+                    raise make_error(StoreError, "conflict", message, file=folder)
                 for name in folders:
                     (folder / name).mkdir(parents=True, exist_ok=True)
                 mark = {"format": FORMAT, "schema": SCHEMA_VERSION}
@@ -113,7 +116,7 @@ class Store(Framed):
         batches, damaged = self._check()
         for batch, files in damaged.items():
             for file in files:
-                LOG.warning("%s: damaged or missing; the runs that it belongs to are done again", visible(str(file)))
+                LOG.warning("%s: damaged or missing; its runs will be repeated", visible(str(file)))
             manifest = batches.get(batch, Manifest({}))
             bad = {file.parent.name for file in files}
             if bad.intersection(RUN_TABLES):
@@ -173,12 +176,12 @@ class Store(Framed):
     def _intact_batches(self) -> dict[str, Manifest]:
         """Return the batches; raise an error that names all damaged or missing files, if there are any."""
         batches, damaged = self._check()
-        says = "damaged or missing: run the same sweep again into this store to repeat the affected runs"
+        message = "damaged or missing: run the same sweep again into this store to repeat the affected runs"
         faults = [
             fault
             for files in damaged.values()
             for file in files
-            for fault in make_error(StoreError, "unreadable", says, file=file).faults
+            for fault in make_error(StoreError, "unreadable", message, file=file).faults
         ]
         if faults:
             raise error_of(StoreError, faults)
@@ -249,6 +252,7 @@ class Store(Framed):
         connection.execute("CREATE SCHEMA held")
         for table in (*COLUMNS, "all_parameters"):
             connection.execute(f"CREATE TABLE held.{table} AS FROM {table}")
+        connection.execute("CREATE VIEW held.all_metrics AS FROM held.metrics")
         copy = type(self).__new__(type(self))
         copy.path, copy._memory = Path("results in memory"), connection
         return copy
@@ -317,8 +321,10 @@ class Store(Framed):
         """
         sql = f"SELECT key, metric FROM metrics WHERE {condition} GROUP BY ALL HAVING count(*) > 1 ORDER BY ALL LIMIT 1"
         for key, metric in self.rows(sql):
-            says = f"two processes ran {key} and found different values of {metric}: run the sweep into another store"
-            raise make_error(StoreError, "conflict", says, file=self.path)
+            message = (
+                f"two processes ran {key} and found different values of {metric}: run the sweep into another store"
+            )
+            raise make_error(StoreError, "conflict", message, file=self.path)
 
     def keys(self, *, failed: bool = True) -> set[str]:
         """Return the keys of the runs in the store.
@@ -351,8 +357,8 @@ class Store(Framed):
                 facts["parameters"] = json.loads(facts["parameters"])
                 found.append(TypeAdapter(Definition).validate_python(facts))
             except (ValueError, TypeError):
-                says = "its table of sweeps has values that Sledsim does not write: use another store"
-                raise make_error(StoreError, "unreadable", says, file=self.path) from None
+                message = "its table of sweeps has values that Sledsim does not write: use another store"
+                raise make_error(StoreError, "unreadable", message, file=self.path) from None
         return found
 
     def definition(self, sweep: str | None = None) -> Definition:
@@ -377,15 +383,17 @@ class Store(Framed):
         names = sorted({each.sweep for each in found})
         if sweep is None:
             if len(names) > 1:
-                says: Sentence = ["holds several sweeps; choose one with ", ("sweep",), f": {', '.join(names)}"]
-                raise make_error(StoreError, "missing", says, path="sweep", allowed=names, file=self.path)
+                message: Sentence = ["holds several sweeps; choose one with ", ("sweep",), f": {', '.join(names)}"]
+                raise make_error(StoreError, "missing", message, path="sweep", allowed=names, file=self.path)
             return found[-1]
         name, _, definition = sweep.partition("@")
         fitting = [each for each in found if each.sweep == name and each.definition.startswith(definition)]
         if not fitting:
             known = names if name not in names else [f"{e.sweep}@{e.definition}" for e in found if e.sweep == name]
-            says = f"no sweep {sweep!r}"
-            raise make_error(StoreError, "unknown-name", says, path="sweep", file=self.path, value=sweep, known=known)
+            message = f"no sweep {sweep!r}"
+            raise make_error(
+                StoreError, "unknown-name", message, path="sweep", file=self.path, value=sweep, known=known
+            )
         return fitting[-1]
 
     def lost_sweeps(self) -> list[str]:
@@ -455,7 +463,10 @@ class Writer:
             if of_table
         ]
         try:
-            with handled_interrupts():
+            with handled_interrupts(), TemporaryDirectory(prefix="sledsim-") as folder:
+                # Sorting would take 30 KB of memory a run. Beyond this limit it uses files of this folder.
+                self._connection.execute(f"SET memory_limit = '{MERGE_MEMORY}'")
+                self._connection.execute(f"SET temp_directory = {sql_literal(folder)}")
                 write_batch(self._connection, self._store.path, selects, replaces=small)
         except (duckdb.Error, SledsimError):
             # Another process merges them, or the disk is full: keep them.
@@ -491,14 +502,14 @@ def _check_mark(folder: Path) -> None:
     except (ValueError, KeyError, RecursionError):
         schema = None
     if not isinstance(schema, int):
-        says = "is not the mark of a store: name a folder created by a sweep, or a new one"
-        raise make_error(StoreError, "unreadable", says, file=folder / MARK)
+        message = "is not the mark of a store: name a folder created by a sweep, or a new one"
+        raise make_error(StoreError, "unreadable", message, file=folder / MARK)
     if schema != SCHEMA_VERSION:
-        says = (
+        message = (
             f"is a store of schema {schema}; this version of Sledsim reads and writes schema {SCHEMA_VERSION}: "
             "run the sweep into another store"
         )
-        raise make_error(StoreError, "unsupported", says, value=schema, allowed=str(SCHEMA_VERSION), file=folder)
+        raise make_error(StoreError, "unsupported", message, value=schema, allowed=str(SCHEMA_VERSION), file=folder)
 
 
 def is_store(folder: Path) -> bool:

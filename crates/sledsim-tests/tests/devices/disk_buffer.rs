@@ -50,6 +50,15 @@ fn drive_after_miss(over_requested: i32, read_ahead: &str) -> DiskDevice {
 }
 
 #[test]
+fn power_cut_empties_the_buffer_and_ends_the_read_ahead() {
+    let mut cut = drive_after_miss(0, "segment");
+    cut.power_cut(Time::from_ns(PERIOD_NS));
+    // Neither the data of the read before, nor those that it would have read ahead.
+    assert!(!hits(&mut cut.clone(), 3, 10, 8));
+    assert!(!hits(&mut cut, 3, 30, 8));
+}
+
+#[test]
 fn request_longer_than_a_segment_has_no_read_ahead() {
     let mut keeping = drive(0, "segment");
     assert!(!hits(&mut keeping, 0, 10, 70));

@@ -80,6 +80,26 @@ fn stopped_sled_answers_from_its_buffer_without_a_start() {
 }
 
 #[test]
+fn power_cut_empties_the_buffer() {
+    let mut device = device(&buffered(1));
+    let end = device.serve(Time::ZERO, &Request::read(0, 1)).end;
+    assert!(!device.wakes_for(end, &Request::read(1, 1)));
+    device.power_cut(end);
+    assert!(device.serve(end, &Request::read(1, 1)).phases.transfer_ns > 0);
+}
+
+#[test]
+fn stopped_sled_wakes_for_all_but_buffered_reads() {
+    let parameters = MemsParameters { inactive_after_ms: sledsim::devices::mems::Timeout::AfterMs(1.0), ..buffered(1) };
+    let mut device = device(&parameters);
+    let later = device.serve(Time::ZERO, &Request::read(0, 1)).end + 1_000_000_000;
+    let per_row = u64::from(device.geometry().blocks_per_row);
+    assert!(!device.wakes_for(later, &Request::read(1, 1)));
+    assert!(device.wakes_for(later, &Request::read(per_row, 1)));
+    assert!(device.wakes_for(later, &Request { op: Op::Write, ..Request::read(1, 1) }));
+}
+
+#[test]
 fn buffer_needs_rows_and_whole_blocks() {
     let fluid = MemsParameters { transfer: Transfer::Fluid, ..buffered(1) };
     assert_eq!(

@@ -174,6 +174,19 @@ fn options_without_effect_are_rejected() {
         let said = fault(&MemsParameters { transfer, active_tips, ..parameters.clone() });
         assert!(said.starts_with(key) && said.contains("has no effect with transfer = "), "{said}");
     }
+    for (parameters, says) in [
+        (
+            MemsParameters { bus_ms_per_block: 0.0, ..before.clone() },
+            "write_transfer = \"before\" has no effect with bus_",
+        ),
+        (
+            MemsParameters { bidirectional: false, ..by_track.clone() },
+            "row_direction = \"by-track\" has no effect with bi",
+        ),
+    ] {
+        let said = fault(&parameters);
+        assert!(said.starts_with(says), "{said}");
+    }
     for parameters in [before, by_track, bending] {
         assert_eq!(fault(&parameters), "");
     }

@@ -273,7 +273,7 @@ fn command_overhead_shifts_open_arrivals_only() {
             let mut document = document(policy.name, &workload, &json!({"requests": 2000}));
             document["system"]["device"] = json!({"name": "g2", "overhead_ms": overhead_ms});
             let output = scenario::run(&resolved(&document), Vec::new(), true, &mut |_| true).expect("it runs");
-            let wait_ns = |entry: &Entry| output.recorder.wait_ns(&entry.0, &entry.1);
+            let wait_ns = |entry: &Entry| output.recorder.log_facts().wait_ns(&entry.0, &entry.1);
             entries(&output).iter().map(|entry| (entry.0.id, wait_ns(entry))).collect::<Vec<_>>()
         });
         assert!(waits_ns[0] == waits_ns[1] && waits_ns[0] == waits_ns[2], "{}", policy.name);

@@ -17,7 +17,7 @@ use sledsim::workloads::{Fit, ReplayMode, TraceSpec, WorkloadSpec};
 use sledsim_testing::scenarios::{poisson, resolve_in, resolved};
 use sledsim_testing::tiers::size;
 
-const KEEP: Keep = Keep { log: true, timeline: None, check: true };
+const KEEP: Keep = Keep { log: true, log_sender: None, timeline: None, check: true };
 
 /// Returns scenarios of `tools/random_scenarios.py` without power cuts, which sessions do not support.
 pub(crate) fn random_scenarios(count: usize) -> Vec<Scenario> {

@@ -4,8 +4,14 @@ use std::io::Write;
 
 use serde_json::{json, Value};
 use sledsim::devices::mems::Transfer;
-use sledsim::scenario::{self, DeviceSpec, RunOutput};
+use sledsim::engine::{run, Checkpoint, Completion, Next, Observer, RunLimits, Workload};
+use sledsim::fault::Fault;
+use sledsim::request::Request;
+use sledsim::scenario::testing::assemble;
+use sledsim::scenario::{self, DeviceSpec, RunOutput, SystemSpec};
 use sledsim::schedulers::POLICIES;
+use sledsim::service::Service;
+use sledsim::time::Time;
 use sledsim_testing::scenarios::{device_names, device_spec, resolved};
 use sledsim_testing::tiers::size;
 
@@ -76,7 +82,11 @@ fn runs_without_events_equal_events_with_merging_and_waiting() {
     let mut together = 0;
     for device in ["g1", "g2", "g3", "atlas10k", "travelstar"] {
         let mems = matches!(device_spec(device), DeviceSpec::Mems(_));
-        let settings = if mems { vec![json!({}), json!({"overhead_ms": 0.0})] } else { vec![json!({})] };
+        let settings = if mems {
+            vec![json!({}), json!({"overhead_ms": 0.0}), json!({"overhead_ms": 0.0, "buffer_rows": 500})]
+        } else {
+            vec![json!({})]
+        };
         let mut systems: Vec<Value> = merging.iter().map(|merge| json!({"merge": merge})).collect();
         systems.push(json!({"batch_max": 8}));
         systems.push(json!({"merge": merging[1], "anticipation": {"wait_ms": 0.3}}));
@@ -171,5 +181,61 @@ fn runs_without_events_equal_events_with_simultaneous_arrivals() {
         });
         assert_eq!(outcome(&both[0]), outcome(&both[1]));
         assert_eq!(both[0].report.queue.max, most, "at {rate_per_s}/s");
+    }
+}
+
+/// Reads at intervals of 10 ms, two of three beyond the device.
+struct MostlyBeyond {
+    taken: u64,
+    requests: u64,
+}
+
+impl Workload for MostlyBeyond {
+    fn peek(&mut self) -> Result<Next, Fault> {
+        let next = Time::from_ns(10_000_000 * self.taken);
+        Ok(if self.taken == self.requests { Next::Ended } else { Next::At(next) })
+    }
+
+    fn take(&mut self) -> Request {
+        let (id, arrival) = (self.taken, Time::from_ns(10_000_000 * self.taken));
+        self.taken += 1;
+        Request { id, arrival, ..Request::read(if id % 3 == 0 { 8 } else { 1 << 40 }, 8) }
+    }
+
+    fn is_open(&self) -> bool {
+        true
+    }
+
+    fn completed(&mut self, _completion: &Completion) {}
+}
+
+/// The numbers of submitted requests at the checks of a run.
+struct Checks(Vec<u64>);
+
+impl Observer for Checks {
+    fn served(&mut self, _request: &Request, _service: &Service) {}
+
+    fn first_check(&self) -> u64 {
+        1
+    }
+
+    fn check(&mut self, at: &Checkpoint<'_>) -> Option<u64> {
+        assert_eq!(at.in_system, 0, "each request ends before the next arrives");
+        self.0.push(at.submitted);
+        Some(at.submitted + 1)
+    }
+}
+
+#[test]
+fn observer_is_checked_after_refused_requests() {
+    let spec: Result<SystemSpec, _> =
+        serde_json::from_value(json!({"kind": "drive", "device": device_spec("g2"), "scheduler": {"name": "fcfs"}}));
+    for until in [None, Some(Time::from_ns(1_000_000_000))] {
+        let mut system = assemble(&spec.as_ref().expect("a system"), 1, &mut |_, id, _| id).expect("it fits");
+        let limits = RunLimits { until, ..RunLimits::default() };
+        let mut checks = Checks(Vec::new());
+        let mut workload = MostlyBeyond { taken: 0, requests: 9 };
+        run(&mut system, &mut workload, &limits, &mut checks, &mut |_| true).expect("it runs");
+        assert_eq!(checks.0, (1..=9).collect::<Vec<_>>(), "until {until:?}");
     }
 }

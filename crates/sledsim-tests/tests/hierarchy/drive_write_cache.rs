@@ -107,6 +107,28 @@ fn durable_writes_replace_cached_data() {
 }
 
 #[test]
+fn durable_writes_wait_for_older_writes_of_the_same_blocks() {
+    // The older write is on its way to the cache, or waits for room in it.
+    for (blocks, fills) in [(4096, 0), (16, 2)] {
+        let mut host = host(&disk(Some(WriteCache { blocks, idle_ms: 1e6, ..CACHE })));
+        for write in 0..fills {
+            write_ms(&mut host, 100_000_000 * (write + 1), 8);
+        }
+        let older = host.submit(Op::Write, 1_000_000, 8, Flags::NONE);
+        let durable = host.submit(Op::Write, 1_000_004, 8, Flags::DURABLE);
+        let elsewhere = host.submit(Op::Write, 2_000_000, 8, Flags::DURABLE);
+        let order = [host.completion(), host.completion(), host.completion()].map(|done| done.request.id);
+        let place = |id| order.iter().position(|&done| done == id).expect("it has completed");
+        assert!(place(older) < place(durable), "{order:?}");
+        // Another place need not wait.
+        assert!(fills == 0 || place(elsewhere) < place(durable), "{order:?}");
+        // The cache does not hold the data that were replaced. In a full cache, the others may have been written back.
+        assert!(fills > 0 || host.response_ms(Op::Read, 1_000_000, 4, Flags::NONE) < 0.05);
+        assert!(host.response_ms(Op::Read, 1_000_004, 4, Flags::NONE) > 1.0);
+    }
+}
+
+#[test]
 fn full_cache_delays_writes() {
     let mut host = host(&disk(Some(WriteCache { blocks: 64, ..CACHE })));
     let mut random = Stream::new(6, "writes");

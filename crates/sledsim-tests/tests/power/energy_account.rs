@@ -26,7 +26,7 @@ const ROUNDING: f64 = 1e-10;
 fn run_keeping(document: &Value, timeline: TimelineSpec) -> RunOutput {
     let scenario = resolved(document);
     let run = |timeline| {
-        let keep = Keep { log: true, timeline, check: true };
+        let keep = Keep { log: true, timeline, check: true, ..Keep::default() };
         scenario::run_keeping(&scenario, Vec::new(), &keep, &mut |_| true)
             .unwrap_or_else(|error| panic!("{error}\n{document:#}"))
     };
@@ -342,7 +342,7 @@ fn in_slots(spans: &[Span], slot_ns: u64) -> BTreeMap<(u64, usize), (u64, f64)> 
 fn timelines_are_recorded_on_request() {
     let of = |device: &str, timeline| {
         let document = json!({"workload": spells(20.0), "system": {"device": device}, "run": {"requests": 50}});
-        let keep = Keep { log: false, timeline, check: true };
+        let keep = Keep { timeline, check: true, ..Keep::default() };
         scenario::run_keeping(&resolved(&document), Vec::new(), &keep, &mut |_| true).expect("it runs").timeline
     };
     assert_eq!(of("g2", None), None);

@@ -2,9 +2,11 @@
 
 use proptest::prelude::*;
 use serde_json::{json, Value};
-use sledsim::request::Request;
+use sledsim::engine::Status;
+use sledsim::request::{Flags, Op, Request};
 use sledsim::scenario::{Report, RunOutput};
 use sledsim::service::Service;
+use sledsim_testing::host::Host;
 use sledsim_testing::scenarios::{self, resolve, resolved, run, try_run};
 use sledsim_testing::tiers::cases;
 
@@ -246,6 +248,32 @@ fn dispatches_ms(arrivals_ms: &[f64], system: &Value) -> Vec<f64> {
     let mut starts: Vec<f64> = entries(&output).iter().map(|(_, service)| service.start.ns() as f64 * 1e-6).collect();
     starts.sort_by(f64::total_cmp);
     starts
+}
+
+#[test]
+fn buffered_reads_do_not_wait_for_the_start() {
+    let mut device = serde_json::to_value(scenarios::device_spec("g2")).expect("a device");
+    (device["buffer_rows"], device["overhead_ms"]) = (json!(4), json!(0.0));
+    let mut host = Host::new(&json!({
+        "kind": "drive", "device": device, "scheduler": {"name": "fcfs"}, "spin_down": {"name": "immediate"},
+        "delayed_startup": {"requests": 3, "wait_ms": 20.0},
+    }));
+    let mut submit = |lbn: u64, op: Op| {
+        host.system.advance(host.now() + 1_000_000);
+        host.submit(op, lbn, 1, Flags::NONE)
+    };
+    submit(0, Op::Read);
+    submit(1_000_000, Op::Read);
+    submit(1, Op::Write);
+    host.rest();
+    (0..3).for_each(|_| assert!(host.completion().status == Status::Served));
+    host.system.advance(host.now() + 1_000_000);
+    // The first and the last of these are in the buffer; the sled does not start for them.
+    let [first, miss, last] = [0, 2_000_000, 1].map(|lbn| host.submit(Op::Read, lbn, 1, Flags::NONE));
+    let done = [host.completion(), host.completion(), host.completion()];
+    assert_eq!(done.map(|it| it.request.id), [first, last, miss]);
+    let response_ms = done.map(|it| (it.service.end - it.request.arrival) as f64 * 1e-6);
+    assert!(response_ms[1] < 0.1 && response_ms[2] > 20.0, "{response_ms:?}");
 }
 
 #[test]

@@ -189,6 +189,9 @@ pub trait Mechanism: DynClone + Send {
         None
     }
 
+    /// Loses the content of volatile memory: power fails at `now`.
+    fn power_cut(&mut self, _now: Time) {}
+
     /// Returns why the run has to stop, if a custom part of the mechanism failed. Results after that have no meaning.
     fn failure(&self) -> Option<Stop> {
         None
@@ -241,6 +244,11 @@ pub trait BatchAccess {
 pub trait Powered {
     /// Returns the time that a request dispatched at `now` waits for the mechanism to leave an idle mode; 0 if it is ready.
     fn wake_ns(&self, now: Time) -> u64;
+
+    /// Returns true if `request`, dispatched at `now`, makes the mechanism leave an idle mode. A read of buffered blocks need not.
+    fn wakes_for(&self, now: Time, _request: &Request) -> bool {
+        self.wake_ns(now) > 0
+    }
 
     /// Returns the length at `now` of the idle period in which a spin-down policy decides; 0 while the mechanism works, and
     /// before the first request to a mechanism that starts stopped.

@@ -443,14 +443,16 @@ impl<O: Observer> Run<'_, O> {
             counts.submitted += 1;
             observer.submitted(&request);
             counts.traffic.arrive(&request);
-            if let Some(refusal) = root.refusal(&request) {
+            let refusal = root.refusal(&request);
+            let is_refused = refusal.is_some();
+            if let Some(refusal) = refusal {
                 counts.oversized += u64::from(refusal == Refusal::TooLarge);
                 finished = finished.max(request.arrival);
                 let refused = Completion::refused(&request, request.arrival);
                 handle_completion(&refused, &mut **workload, *observer, counts, None);
-                continue;
+                in_system = known_ends.outstanding(request.arrival);
             }
-            loop {
+            while !is_refused {
                 let is_done = root.serve(Some(&request), &mut |completion| {
                     finished = finished.max(completion.service.end);
                     if !completion.request.is_flush() {
@@ -471,7 +473,7 @@ impl<O: Observer> Run<'_, O> {
                     break 'arrivals;
                 }
             }
-            if !request.is_flush() {
+            if !(is_refused || request.is_flush()) {
                 in_system = known_ends.arrive(request.arrival);
                 backlog.iter_mut().for_each(|backlog| backlog.arrive(request.arrival, in_system));
             }

@@ -222,13 +222,25 @@ impl KnownEnds {
     /// Counts an arrival up to which all ends are known. Returns the number of other requests in the system.
     #[inline]
     pub(super) fn arrive(&mut self, now: Time) -> u64 {
+        self.leave(now);
+        self.arrived += 1;
+        // The request itself may have ended, too.
+        (self.arrived - self.left).saturating_sub(1)
+    }
+
+    /// Returns the number of requests in the system at a time up to which all ends are known.
+    pub(super) fn outstanding(&mut self, now: Time) -> u64 {
+        self.leave(now);
+        self.arrived.saturating_sub(self.left)
+    }
+
+    /// Counts the requests that have ended by a time.
+    #[inline]
+    fn leave(&mut self, now: Time) {
         while let Some(&(_, requests)) = self.ends.front().filter(|(end, _)| *end <= now) {
             self.left += requests;
             self.ends.pop_front();
         }
-        self.arrived += 1;
-        // The request itself may have ended, too.
-        (self.arrived - self.left).saturating_sub(1)
     }
 }
 

@@ -4,6 +4,7 @@ pub mod confidence;
 pub mod controls;
 pub mod histogram;
 pub mod interval;
+pub mod log;
 pub mod moments;
 pub mod precision;
 pub mod quantile;

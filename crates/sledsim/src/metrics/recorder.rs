@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::confidence::BatchMeans;
 use super::histogram::Histogram;
+use super::log::{Log, LogFacts, LogSender};
 use super::moments::Moments;
 use super::{Measure, Summary};
 use crate::engine::Observer;
@@ -83,23 +84,16 @@ pub struct PhaseSummary {
     pub max_ns: f64,
 }
 
-/// The request log: one entry per measured request, in order of completion.
-#[derive(Clone, Debug, Default)]
-pub struct Log {
-    /// Requests and their services.
-    pub entries: Vec<(Request, Service)>,
-}
-
 /// Records the requests of a run that arrived in its measurement window. Flushes are separate from reads and writes.
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
-    overhead_ns: u64,
+    facts: LogFacts,
     totals: Totals,
     latest: Latest,
     /// From arrival to completion.
     flushes: Measure,
-    block_bytes: u32,
     log: Option<Log>,
+    log_sender: Option<LogSender>,
     recorded: Recorded,
 }
 
@@ -175,7 +169,20 @@ impl Recorder {
     /// it keeps every request.
     #[must_use]
     pub fn new(overhead_ns: u64, block_bytes: u32, log: bool) -> Self {
-        Self { overhead_ns, block_bytes, log: log.then(Log::default), ..Self::default() }
+        let facts = LogFacts { overhead_ns, block_bytes };
+        Self { facts, log: log.then(Log::default), ..Self::default() }
+    }
+
+    /// Sends every request to the writer of a file, until [`Recorder::end_log`].
+    pub fn send_log(&mut self, sender: LogSender) {
+        self.log_sender = Some(sender);
+    }
+
+    /// Sends the last requests to the writer of the file.
+    pub fn end_log(&mut self) {
+        if let Some(mut sender) = self.log_sender.take() {
+            sender.flush(self.facts);
+        }
     }
 
     /// Adds the latest requests to the totals. Reading is correct without it, and faster with it.
@@ -243,7 +250,7 @@ impl Recorder {
     /// Time in command processing, ns.
     #[must_use]
     pub fn overhead_ns(&self) -> u64 {
-        self.overhead_ns
+        self.facts.overhead_ns
     }
 
     /// Each phase, in the order of [`PHASES`].
@@ -286,16 +293,10 @@ impl Recorder {
         }
     }
 
-    /// Returns the bytes that a logged request needs of its blocks.
+    /// Returns the values of the run that columns of its log depend on.
     #[must_use]
-    pub fn needed_bytes(&self, request: &Request) -> u64 {
-        request.needed(self.block_bytes).bytes(self.block_bytes)
-    }
-
-    /// Returns the time from the end of command processing to dispatch of a logged request, ns.
-    #[must_use]
-    pub fn wait_ns(&self, request: &Request, service: &Service) -> u64 {
-        service.start.saturating_since(request.arrival + self.overhead_ns)
+    pub fn log_facts(&self) -> LogFacts {
+        self.facts
     }
 }
 
@@ -305,11 +306,14 @@ impl Observer for Recorder {
         if let Some(log) = &mut self.log {
             log.entries.push((*request, *service));
         }
+        if let Some(sender) = &mut self.log_sender {
+            sender.push(self.facts, (*request, *service));
+        }
         if request.is_flush() {
             self.flushes.record(service.end - request.arrival);
             return;
         }
-        let values = [service.end - request.arrival, self.wait_ns(request, service), service.end - service.start];
+        let values = [service.end - request.arrival, self.facts.wait_ns(request, service), service.end - service.start];
         let Latest { all, reads, writes, phases } = &mut self.latest;
         all.push(values);
         if request.op == Op::Read { reads } else { writes }.push(values);

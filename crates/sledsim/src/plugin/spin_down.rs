@@ -183,6 +183,10 @@ impl Mechanism for SpinDownAdaptor {
     fn defects(&self) -> Option<&dyn Defects> {
         self.mechanism.defects()
     }
+
+    fn power_cut(&mut self, now: Time) {
+        self.mechanism.power_cut(now);
+    }
 }
 
 /// A mechanism with a write cache is wrapped only if it returns itself from [`Mechanism::write_caching`].

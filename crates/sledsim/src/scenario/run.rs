@@ -11,6 +11,7 @@ use crate::engine::random::Stream;
 use crate::engine::{self, ComponentId, EndReason, Progress, RunLimits, Stop, System, Workload};
 use crate::fault::{Fault, Faults, Kind, Path};
 use crate::limits::LOG_ROWS;
+use crate::metrics::log::LogSender;
 use crate::metrics::precision::Monitor;
 use crate::metrics::recorder::Recorder;
 use crate::power::{Activity, Timeline, TimelineSpec};
@@ -58,10 +59,12 @@ pub struct RunOutput {
 }
 
 /// Data that a run keeps in addition to its report, and its self-checks.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Keep {
-    /// The log of requests.
+    /// The log of requests, in memory.
     pub log: bool,
+    /// Sends the log of a run to the writer of a file.
+    pub log_sender: Option<LogSender>,
     /// The work of the mechanisms, in this period.
     pub timeline: Option<TimelineSpec>,
     /// True to check the protocol between components and the invariants of each during the run. Checks take time and do
@@ -128,6 +131,9 @@ pub(super) fn run_on(
     }
     let mut workload = start(&mut assembly, scenario, plan.is_some())?;
     let mut recorder = Recorder::new(assembly.overhead_ns, assembly.block_bytes, keep.log);
+    if let Some(sender) = &keep.log_sender {
+        recorder.send_log(sender.clone());
+    }
     if let Some(timeline) = keep.timeline {
         assembly.system.record_power(timeline);
     }
@@ -151,6 +157,7 @@ pub(super) fn run_on(
     };
     let (outcome, cuts) = ran.map_err(|fault| stopped(scenario, fault, livelock_in(&assembly)))?;
     recorder.settle();
+    recorder.end_log();
     let mut report = Report::new(scenario, &assembly, &outcome, &recorder, workload.skipped(), citations);
     report.replay = workload.replayed().map(Into::into);
     report.warmup = pilot.filter(|_| is_detected).map(|pilot| WarmupReport::of(&pilot));
@@ -211,7 +218,7 @@ fn logged(rows: u64) -> Result<(), RunError> {
     }
     let row_bytes = size_of::<(Request, Service)>();
     let says = format!(
-        "the log has more than {} rows, of {row_bytes} bytes of memory each: make run.requests fewer, or run without the log",
+        "the log has more than {} rows, of {row_bytes} bytes of memory each: make run.requests fewer, or write the log to a file",
         LOG_ROWS.most
     );
     Err(RunError::Scenario(Fault::new(Kind::Unsupported).says(says).into()))

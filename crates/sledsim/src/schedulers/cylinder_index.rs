@@ -98,8 +98,8 @@ impl CylinderIndex {
         self.arrivals.len()
     }
 
-    /// Adds a request.
-    pub(super) fn push(&mut self, ready: Time, request: Request, device: &dyn Mechanism) {
+    /// Adds a request; returns its location.
+    pub(super) fn push(&mut self, ready: Time, request: Request, device: &dyn Mechanism) -> Location {
         let location = device.locate(&request);
         let key = self.arrivals.push(Pending { request, ready, group: NONE, older: NONE, newer: NONE });
         let existing = self.groups_of(location.cylinder).find(|&it| self.groups[it as usize].location == location);
@@ -112,6 +112,7 @@ impl CylinderIndex {
             self.open_group(ready, location, device.rotating().map_or(0, |rotating| rotating.angle(location)), key)
         };
         self.arrivals.get_mut(key).group = group;
+        location
     }
 
     /// Adds a group that holds only `key` to its cylinder; returns its index.
@@ -353,6 +354,11 @@ impl<C: Copy + PartialOrd> Best<C> {
 
 /// A policy that picks among requests by cylinder.
 pub(super) trait CylinderPolicy: Clone + Send {
+    /// Called for the location of each request that becomes pending.
+    fn pushed(&mut self, location: Location, device: &dyn Mechanism) {
+        let _ = (location, device);
+    }
+
     /// Returns the request to dispatch at `now`; `None` if nothing is pending.
     fn pick(&mut self, pending: &CylinderIndex, now: Time, device: &dyn Mechanism) -> Option<Key>;
 }
@@ -373,7 +379,8 @@ impl<P: CylinderPolicy> ByCylinder<P> {
 
 impl<P: CylinderPolicy> Scheduler for ByCylinder<P> {
     fn push(&mut self, ready: Time, request: Request, device: &dyn Mechanism) {
-        self.pending.push(ready, request, device);
+        let location = self.pending.push(ready, request, device);
+        self.policy.pushed(location, device);
     }
 
     fn pop(&mut self, now: Time, device: &dyn Mechanism) -> Option<Request> {

@@ -92,9 +92,7 @@ def turnaround_time(study: Study) -> Finding:
 
 SEEKS = f"{RUN}; positioning before the first pass."
 SEEK_CAUSE = (
-    "The longest seek printed can't come from the values printed: equation 2 with Table 1 ends before it. "
-    "With 100 m/s² along X, which no table has, longest, mean and deviation are all near those printed; a longer "
-    "travel along X would do the same."
+    "With 100 m/s² along X, which no table has, the longest seek, the mean and the deviation are near the printed ones."
 )
 
 
@@ -110,9 +108,8 @@ def seek(study: Study, figure: str) -> Finding:
 
 TRANSFERS = f"{RUN}; servo bursts, data and positioning between passes."
 TRANSFER_CAUSE = (
-    "Here a request passes over whole rows: each costs the time of a servo burst and of a whole tip sector, however "
-    "few of its blocks are wanted, and the sled turns round from row to row. The printed mean is less than one tip "
-    "sector takes, so the paper's bits pass at the rate of many tips, without rows, and only tracks are turned at."
+    "Each row takes the time of a servo burst and of a whole tip sector, which is longer than the "
+    "printed mean transfer."
 )
 
 
@@ -148,17 +145,12 @@ def transfer(study: Study, figure: str) -> Finding:
         probes = (*probes, Probe("bits at the rate of 880 tips, without rows", float(between.mean())))
     cause = TRANSFER_CAUSE
     if figure == "max":
-        cause += (
-            " The mean goes with the rate of 880 tips, the longest with one of fewer than 640: no one rate gives both."
-        )
+        cause = "The printed mean fits the rate of 880 tips, but the longest transfer that of fewer than 640."
     return _figure_of(study, figure, TRANSFERS, *TRANSFER, cause=cause, probes=probes)
 
 
 SERVICES = f"{RUN}; services: positioning and everything after it."
-SERVICE_CAUSE = (
-    "A service is a seek and a transfer, and both differ, in opposite directions: seeks are shorter than the paper's "
-    "(see seek-max), transfers longer (see transfer-mean)."
-)
+SERVICE_CAUSE = "Seeks are shorter (see seek-max) and transfers longer (see transfer-mean) than in Table 2."
 
 
 def _both(study: Study, figure: str) -> Probe:
@@ -313,7 +305,6 @@ def demerit_of(study: Study, figure: str, scale: float = 1.0) -> Finding:
     found = validation(study)
     figures = {name: scale * float(getattr(group, figure)) for name, group in found.groups.items()}
     measured = {name: group.measured_mean_ms for name, group in found.groups.items()}
-    apart_ms = found.groups["reads"].modelled_mean_ms - measured["reads"]
     rows = tuple({"service times": name, **vars(group)} for name, group in found.groups.items())
     return Finding(
         figures["all"],
@@ -322,9 +313,8 @@ def demerit_of(study: Study, figure: str, scale: float = 1.0) -> Finding:
         "times. The paper's own measurement of its drive is not at hand, only this one of DiskSim's.",
         decimals=4,
         curve=rows,
-        cause=f"It is another measurement: a mean of {measured['all']:.1f} ms in place of 12.2 ms, and writes that end "
-        f"in the drive's cache after {measured['writes']:.1f} ms. The model's reads are off by {apart_ms:+.1f} ms on "
-        "average, and the shortest of them, hits of the buffer, weigh as much as those that the head moves for.",
+        cause=f"DiskSim's measurement has a mean of {measured['all']:.1f} ms instead of 12.2 ms, and its writes end "
+        f"in the drive's cache after {measured['writes']:.1f} ms.",
         probes=(
             Probe("reads alone", figures["reads"]),
             Probe("writes alone, nearly all of which the cache takes", figures["writes"]),

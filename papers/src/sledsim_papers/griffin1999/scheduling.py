@@ -163,11 +163,10 @@ def fcfs_gap(study: Study) -> Finding:
         f"{_gain(disk):.2f} on `{DISK}`.",
         curve=rows,
         scenarios=tuple(_saturating(study, name, device) for device in (DEVICE, DISK) for name in LEAST_AND_MOST),
-        cause="Seeks are the larger share of a service on the device, as the paper argues. But the order of requests "
-        f"shortens them less: from {seek_ms[DEVICE, 'fcfs']:.2f} to {seek_ms[DEVICE, 'sstf_lbn']:.2f} ms, as settling "
-        f"({sorted_run['settle']['mean_ms']:.2f} ms) and the seek along Y ({sorted_run['seek_y']['mean_ms']:.2f} ms), "
-        f"beside which that along X goes on, remain; on the disk from {seek_ms[DISK, 'fcfs']:.2f} to "
-        f"{seek_ms[DISK, 'sstf_lbn']:.2f} ms.",
+        cause=f"Sorting shortens mean seeks from {seek_ms[DEVICE, 'fcfs']:.2f} to {seek_ms[DEVICE, 'sstf_lbn']:.2f} "
+        f"ms on the device, where settling ({sorted_run['settle']['mean_ms']:.2f} ms) and the seek along Y "
+        f"({sorted_run['seek_y']['mean_ms']:.2f} ms) remain, and from {seek_ms[DISK, 'fcfs']:.2f} to "
+        f"{seek_ms[DISK, 'sstf_lbn']:.2f} ms on the disk.",
         probes=tuple(
             Probe(f"{change}: {_gain(runs):.2f} on the device", _wider(_gain(runs), _gain(disk)))
             for change, runs in changed.items()

@@ -111,11 +111,8 @@ def velocity_optimum(study: Study) -> Finding:
 
 
 EITHER_WAY = (
-    "A row is entered here from whichever side is sooner, so that most of the time of reversals is chosen away or "
-    "passes while the sled moves along X, and faster access goes on paying. Where each track has its own direction, "
-    "reversals count, and the optimum is lower; where, besides, bits pass at the rate of all tips, which shortens "
-    "transfers, it is next to the paper's. With such tracks there is more than one reversal a seek, though, and the "
-    "paper has slightly fewer (turnarounds-per-seek), so that no claim uses them."
+    "If each track has its own direction and data pass without rows, the optimum is near the paper's, but then a seek "
+    "has more than one reversal, and the paper has slightly fewer (turnarounds-per-seek)."
 )
 FLUID = "bits at the rate of all 1280 tips, without rows"
 CHANGES: dict[str, dict[str, Any]] = {

@@ -125,10 +125,8 @@ def cello_schedulers(study: Study) -> Finding:
         f"{EVERY}.",
         curve=response_rows(runs, SCALE),
         scenarios=tuple(replay("cello-like", heaviest, _requests(study), name) for name in SCHEDULERS),
-        cause="SPTF is best and FCFS worst at every scale factor; C-LOOK and SSTF_LBN lie within a few percent of "
-        f"each other ({clook_ms:.1f} and {sstf_ms:.1f} ms at {heaviest:.0f} on average), and which of them is ahead is "
-        "decided by bursts: the stand-in's daemon writes many requests at once. A pass through a burst "
-        "in order of LBN finishes it sooner than the nearest request each time does, which goes back and forth.",
+        cause=f"C-LOOK has {clook_ms:.1f} ms and SSTF_LBN {sstf_ms:.1f} ms at a scale factor of {heaviest:.0f}, and "
+        "C-LOOK finishes the bursts of the stand-in's daemon sooner because it passes through them in order of LBN.",
         probes=study.probes(
             lambda: (
                 Probe(

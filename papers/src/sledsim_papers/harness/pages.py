@@ -74,8 +74,8 @@ class Pages:
             for name in ("charts", "scenarios"):
                 (self.folder / name).mkdir(parents=True)
         except OSError as error:
-            says = f"can't be a folder for the report: {error.strerror}"
-            raise make_error(SledsimError, "unreadable", says, file=folder) from None
+            message = f"can't be a folder for the report: {error.strerror}"
+            raise make_error(SledsimError, "unreadable", message, file=folder) from None
 
     def export(self, picture: Picture, drawn: Drawn) -> None:
         """Write the files of a chart; may be called from any thread.

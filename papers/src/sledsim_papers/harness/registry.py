@@ -203,6 +203,6 @@ def select(name: str | None) -> list[str]:
     found = [each for each in known if name is None or each == name or each.startswith(f"{name}.")]
     if not found:
         listed = f"papers are {', '.join(PAPERS)}"
-        says = f"there is no claim {name}"
-        raise make_error(SledsimError, "unknown-name", says, value=name, known=[*PAPERS, *known], listed=listed)
+        message = f"there is no claim {name}"
+        raise make_error(SledsimError, "unknown-name", message, value=name, known=[*PAPERS, *known], listed=listed)
     return found

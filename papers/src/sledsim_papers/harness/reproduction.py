@@ -13,7 +13,7 @@ from sledsim_papers.harness.finding import Finding, Ours
 from sledsim_papers.harness.motion import TIME_OPTIMAL
 from sledsim_papers.harness.perturbations import Perturbation, perturbations
 from sledsim_papers.harness.registry import Drawn, Experiment, Picture, experiments, pictures, select
-from sledsim_papers.harness.study import MissingRunsError, MissingTraceError, Study
+from sledsim_papers.harness.study import MissingTraceError, Study
 
 __all__ = ["Answer", "Perturbed", "Redrawn", "Reproduction", "pictures_of", "reproduce"]
 
@@ -68,7 +68,7 @@ class Answer:
     time_optimal
         The figures with time-optimal motion; ``None`` if not requested or not done.
     by_seed
-        The verdict with each seed; empty if not requested, nothing is random, or it needs runs on whole machines.
+        The verdict with each seed; empty if not requested or nothing is random.
     perturbed
         The outcome with the perturbation; ``None`` if not requested or there is none.
     """
@@ -312,26 +312,15 @@ def _done(claim: Claim, experiment: Experiment, study: Study, asked: Asked) -> A
         seeds=tallied.tally.least(of_probes=False),
         probe_seeds=tallied.tally.least(of_probes=True),
         # The verdict uses the paper's own model of motion.
-        time_optimal=_time_optimal(experiment, bare) if asked.time_optimal else None,
+        time_optimal=experiment(bare.under(TIME_OPTIMAL)).ours if asked.time_optimal else None,
         by_seed=by_seed,
         perturbed=_perturbed(claim, experiment, bare, perturbation) if perturbation else None,
     )
 
 
 def _by_seed(claim: Claim, experiment: Experiment, study: Study, seeds: int) -> tuple[Verdict, ...]:
-    """Return the verdict with each seed; empty if it needs runs on whole machines."""
-    try:
-        return tuple(claim.verdict(experiment(study.seeded(seed))) for seed in range(1, seeds + 1))
-    except MissingRunsError:
-        return ()
-
-
-def _time_optimal(experiment: Experiment, study: Study) -> Ours | None:
-    """Return the figures with time-optimal motion; ``None`` if runs on whole machines are missing."""
-    try:
-        return experiment(study.under(TIME_OPTIMAL)).ours
-    except MissingRunsError:
-        return None
+    """Return the verdict with each seed."""
+    return tuple(claim.verdict(experiment(study.seeded(seed))) for seed in range(1, seeds + 1))
 
 
 def _perturbed(claim: Claim, experiment: Experiment, study: Study, perturbation: Perturbation) -> Perturbed:

@@ -137,8 +137,8 @@ class Settings:
                 continue
             if setting in self._refused:
                 raise self._refused[setting]
-            says = f"--set {setting} changes nothing in {name}: its runs have this value already, or it has no runs"
-            raise make_error(SledsimError, "unsupported", says, path="overrides", value=setting)
+            message = f"--set {setting} changes nothing in {name}: its runs have this value already, or it has no runs"
+            raise make_error(SledsimError, "unsupported", message, path="overrides", value=setting)
 
     def _replaced(self, setting: str, given: Given, name: str) -> Given:
         """Replace a sled by another device, keeping the values that the experiment sets."""

@@ -28,12 +28,6 @@ __all__ = ["TRACES", "MissingTraceError", "Study"]
 Item = TypeVar("Item")
 Found = TypeVar("Found")
 
-#: Reason given for a claim whose runs on whole machines are missing.
-NO_MACHINES = (
-    "its runs on whole machines are missing: `make machine applications` makes those of the paper, and after "
-    "`make machine` those with a changed device (`--set`) are made on demand"
-)
-
 #: Traces used by claims, and their paths in the folder of reference data. Sledsim does not ship them.
 TRACES: dict[str, str] = {
     "hplajw": "traces/hplajw-1992-1week.srt",
@@ -44,13 +38,6 @@ TRACES: dict[str, str] = {
 
 class MissingTraceError(SledsimError):
     """A trace used by a claim is missing."""
-
-
-class MissingRunsError(MissingTraceError):
-    """Runs on whole machines used by a claim are missing; they take hours of processor time."""
-
-    def __init__(self) -> None:
-        super().__init__(NO_MACHINES)
 
 
 class Study:
@@ -274,8 +261,8 @@ class Study:
         """
         path = self.reference / TRACES[name] if self.reference else None
         if path is None or not path.exists():
-            says = f"the trace {name} is missing: set SLEDSIM_REFERENCE to a folder that holds {TRACES[name]}"
-            raise make_error(MissingTraceError, "unreadable", says, value=name)
+            message = f"the trace {name} is missing: set SLEDSIM_REFERENCE to a folder that holds {TRACES[name]}"
+            raise make_error(MissingTraceError, "unreadable", message, value=name)
         return path
 
     def run(self, scenario: Mapping[str, Any], settings: Sets = (), *, log: bool = False) -> Result:

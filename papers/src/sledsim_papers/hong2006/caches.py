@@ -108,7 +108,7 @@ def partial_write_workloads(study: Study) -> Finding:
         f"to MEMS that it removes, {said_shares}; {all_loads(study, names)}; {SET_UP}",
         scenarios=tuple(scenario(study, LOADS[name], _switched(LOADS[name], "partial_write")) for name in names),
         curve=tuple({"workload": LOADS[name].label, "share removed": share} for name, share in shares.items()),
-        cause="Partial write spares the read of a segment of which a write changes a part.",
+        cause="With partial write a segment is not read if a write changes only a part of it.",
     )
 
 
@@ -126,8 +126,7 @@ def partial_write_like_mwb(study: Study) -> Finding:
         intervals=paired([ratios]),
         scenarios=(scenario(study, load, chosen["partial"]), scenario(study, load, chosen["mwb"])),
         curve=rows_of_means({"mwb": found["mwb"]}),
-        cause="The caching disk also holds what is read, which the write buffer does not, but a miss waits until a "
-        "changed segment is evicted.",
+        cause="With immediate report, too, no miss waits for an eviction, and the responses are about the same.",
         shape_holds=all(each < 1 for each in found["partial"].over(found["none"])),
         probes=study.probes(
             lambda: (
@@ -174,8 +173,8 @@ def segment_size_techniques(study: Study) -> Finding:
             for size, share in zip(LARGE, shares, strict=True)
         ),
         scenarios=tuple(scenario(study, LOADS[name], controlled(mcd(LARGE[-1]))) for name in gains),
-        cause="The longer a segment, the longer a miss waits without shortcut, and the longer a changed segment takes "
-        "to be evicted without immediate report, until only eight segments fit the buffer.",
+        cause="A longer segment takes longer to read, for which a miss waits without shortcut, and longer to evict, "
+        "for which it waits without immediate report.",
         probes=tuple(
             Probe(f"{LOADS[name].label}, from 128 to 256 KiB alone", trend(shares[1:]))
             for name, shares in gains.items()
@@ -213,8 +212,7 @@ def disk_traffic(study: Study, load: str, names: Sequence[str]) -> Finding:
         f"Of the write buffer's reads those that its logs answer are left out. {said(study, load)}",
         curve=tuple({"architecture": LABELS[name], "KiB per request": kib[name]} for name in ranked),
         scenarios=shown(study, load, *names),
-        cause="The caching disk reads whole segments and writes them back to the disk when it evicts them, as often as "
-        "a write buffer that gathers small writes.",
+        cause="The caching disk reads less from the disk than the write buffer, but writes more to it.",
         probes=(Probe("by the blocks read from the disk alone", _by_reads(runs)),),
     )
 
@@ -230,13 +228,7 @@ def _by_reads(runs: Mapping[str, Sequence[Result]]) -> tuple[str, ...]:
     return order({name: mean([read(run, name) for run in found]) for name, found in runs.items()})
 
 
-SHORTCUT_CAUSE = (
-    "Shortcut spares a miss the segment's way to MEMS. Of the stand-in's requests of TPC-D, of one to three segments, "
-    "it is that of the last one alone, as the others go while the disk reads on; with requests of one segment TPC-D "
-    "comes first. Under cello a miss mostly waits for a changed segment to be evicted, which is no matter of this "
-    "technique: beside the other two it saves more, and still less than under hplajw, where little else takes time. In "
-    "milliseconds the two with much disk reading gain most."
-)
+SHORTCUT_CAUSE = "Under cello a miss mostly waits until a changed segment is evicted, which shortcut does not change."
 
 
 def _shortcut_probes(study: Study) -> tuple[Probe, ...]:
@@ -284,17 +276,13 @@ def _scattered(study: Study) -> str:
 #: Why responses first get shorter, with the evidence.
 SEGMENT_CAUSES: dict[str, tuple[str, str, Callable[[Study], str]]] = {
     "tpcc": (
-        "Few requests of the stand-in have 64 KiB, and segments of 8 KiB are read one after the other for each: with "
-        "those of 32 KiB it waits for two accesses in place of eight. The others get longer from the first "
-        "step on, as the disk moves more than is wanted.",
+        "A request of 64 KiB waits for eight reads of segments of 8 KiB, but only for two of 32 KiB.",
         "requests of 8 KiB all of them",
         _eight,
     ),
     "cello": (
-        f"Of the stand-in's reads {streams_of('cello')[0]['continuation']['reads']:.0%} go on where the one before "
-        "ended, and a segment of 32 KiB brings along what "
-        "they want. Where none does, responses get longer from the first step on, as the disk moves more than is "
-        "wanted.",
+        f"Of the stand-in's reads {streams_of('cello')[0]['continuation']['reads']:.0%} continue the previous one, and "
+        "a segment of 32 KiB already holds their data.",
         "no request goes on where the one before ended",
         _scattered,
     ),
@@ -365,7 +353,7 @@ def mems_size(study: Study) -> Finding:
         f"The caching disk with all techniques and 64, 128, 256 and 512 MiB of MEMS: {said_signs}. "
         f"{all_loads(study, found)}; {SET_UP}",
         scenarios=sized,
-        cause="What the user of hplajw works with in a week fits 128 MiB: more holds nothing more.",
+        cause="The data of hplajw's week fit in 128 MiB, so larger caches hold nothing more.",
         probes=tuple(Probe(f"{LOADS[name].label} alone", sign) for name, sign in signs.items()),
     )
 
@@ -386,8 +374,7 @@ def mcd_half_of_mems(study: Study) -> Finding:
         f"{all_loads(study)}; {SET_UP}",
         intervals=paired([found["mems"].over(found["mcd_all"])]),
         scenarios=shown(study, best, "mems", "mcd_all"),
-        cause="The data of hplajw's week fit in the cache, so MEMS serves nearly all of its requests. A larger MEMS "
-        "storage behind the controller is therefore not faster.",
+        cause="Under TPC-C and cello, where more requests miss the cache, MEMS storage alone is faster by more.",
         probes=tuple(Probe(f"{LOADS[load].label} alone", value) for load, value in ratios.items() if load != best),
         shape_holds=all(_between(study, load) for load in ("tpcc", "cello", "hplajw")),
     )
@@ -422,9 +409,7 @@ def cello_factor(study: Study) -> Finding:
         intervals=paired([ratios]),
         scenarios=shown(study, "cello", "mwb", "mcd_all"),
         curve=rows_of_means(found),
-        cause="Most responses are those of requests that evict a dirty line from the controller's cache. The write "
-        "buffer takes it as fast as the caching disk, which is ahead by the reads that it holds alone: by more where "
-        "popularity is more skewed.",
+        cause="With more skewed popularity the caching disk holds more of the reads and is ahead.",
         probes=study.probes(
             lambda: (
                 Probe("requests come five times faster", ratio_of(study, "cello", "mwb", "mcd_all", time_scale=0.2)),
@@ -459,7 +444,7 @@ def cost_performance_tpcd(study: Study) -> Finding:
         f"each seed by itself; NVRAM's response over that of MEMS is {closest:.4f} at most. {said(study, 'tpcd')}",
         scenarios=shown(study, "tpcd", "mcd_all", "disk_ram"),
         curve=tuple(found.rows()),
-        cause="TPC-D reads each segment once, so that no cache helps, and the caching disk adds accesses.",
+        cause="TPC-D reads each segment once, so no cache helps, and the caching disk adds accesses.",
         probes=(Probe("on average over the seeds", _on_average(found)),),
     )
 

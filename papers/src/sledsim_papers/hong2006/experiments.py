@@ -223,8 +223,8 @@ def instant_rebuild(study: Study) -> Finding:
         decimals=5,
         scenarios=(enclosure(0), enclosure(5)),
         curve=tuple(rows),
-        cause="Equation 1 has failures come at the rate of all 20 devices until data is lost. In the chain the last "
-        "of them finds 19 left: one in twenty fewer, which is seen where that failure is one of two.",
+        cause="Equation 1 takes the failure rate of all 20 devices until data is lost, but before the last failure "
+        "only 19 are left.",
         probes=(
             Probe("three spares or more", max(row["largest difference"] for row in rows[3:])),
             Probe(
@@ -289,9 +289,9 @@ def preventive_gain(study: Study) -> Finding:
         decimals=0,
         scenarios=(enclosure(1, "preventive", "3 months"), enclosure(0, "preventive", "3 months")),
         curve=tuple(rows),
-        cause="With one spare and three months to a repair, of the enclosures out of spares "
-        f"{_before_repair(study, 0):.0%} have a failure before they are repaired, and {_before_repair(study, 1):.0%} "
-        "of these then lose data. A tenth of the losses takes shorter repair or a second spare.",
+        cause="With one spare and three months to a repair, "
+        f"{_before_repair(study, 0):.0%} of the enclosures without a spare left have a failure before their repair, "
+        f"and {_before_repair(study, 1):.0%} of these then lose data.",
         probes=(
             Probe("one spare, a repair takes a month in place of three", log10(_gain(study, 1, "1 month"))),
             Probe("two spares, a repair takes three months", log10(_gain(study, 2, "3 months"))),

@@ -171,7 +171,11 @@ def controlled(system: Mapping[str, Any], **keys: Any) -> dict[str, Any]:
     keys
         Of the cache, such as ``write``.
     """
-    return {"kind": "ram-cache", **CONTROLLER, **keys, "child": dict(system)}
+    settings = {**CONTROLLER, **keys}
+    if settings.get("write") == "through":
+        # No line is dirty then.
+        del settings["eviction"], settings["flush"]
+    return {"kind": "ram-cache", **settings, "child": dict(system)}
 
 
 def hierarchy_experiment(name: str, *given: Any, **named: Any) -> Callable[[Experimenter], Experimenter]:

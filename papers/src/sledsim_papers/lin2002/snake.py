@@ -137,10 +137,8 @@ def merge_finding(study: Study, which: int) -> Finding:
         intervals=(ends[-1][which],),
         curve=rows,
         scenarios=(day(longest), day(longest, merge=MERGE)),
-        cause="A pair that is merged saves the second request's way back to its row and one pass of the sled, a "
-        "small part of what an 8 KB request takes on G3; the joules of the tips remain. A quarter of 43 % of the "
-        "requests are reads that go on, so a tenth of the requests can be second in a pair. The paper's savings "
-        "can't come from pairs of 8 KB reads.",
+        cause="A quarter of the reads, which are 43 % of the requests, continue the previous one, and the tips of a "
+        "merged pair take as much energy as those of two requests.",
         probes=study.probes(probes),
         shape_holds=all(saving > 0 for saving in series) and (which == RESPONSE or trend(series) == "+"),
     )
@@ -165,7 +163,7 @@ def merge_queue(study: Study) -> Finding:
         "energy.",
         curve=rows,
         scenarios=(day(TIME_SCALES[0], merge=MERGE), day(TIME_SCALES[-1], merge=MERGE)),
-        cause="Where hardly a request waits nothing is merged, and nothing saved.",
+        cause="Where requests hardly queue, nothing is merged.",
         probes=(Probe("from a queue of one request on", trend([each for each in savings if each > 1e-6])),),
     )
 
@@ -197,8 +195,7 @@ def scheduling_energy(study: Study) -> Finding:
             for time_scale in TIME_SCALES
         ),
         scenarios=(day(largest[0]), day(largest[0], scheduler=largest[1])),
-        cause="Under the heaviest loads hundreds of requests wait, and a scheduler that chooses the nearest one saves "
-        "most of the energy of seeks.",
+        cause="With hundreds of waiting requests SPTF saves most of the energy of seeks.",
         probes=tuple(
             Probe(f"at a scale of {time_scale:g}", max(abs(changes[time_scale, name]) for name in SORTING))
             for time_scale in TIME_SCALES
@@ -267,8 +264,8 @@ def subsector_last_block(study: Study) -> Finding:
         decimals=4,
         intervals=(ends,),
         scenarios=tuple(last_block(TENFOLD, needed) for needed in ("whole", "uniform")),
-        cause="Seeks take a part of the servicing energy, and of it nothing is saved: the paper's reason, half of the "
-        "last of 16 blocks, is one of the energy of accessing data alone. The sizes of requests hardly matter.",
+        cause="The paper's reason, half of the last of 16 blocks, gives the share of the energy of servo bursts and "
+        "data alone.",
         probes=study.probes(
             lambda: (
                 Probe("of the energy of servo bursts and data", saved(accessing_j(whole), accessing_j(part))),
@@ -337,9 +334,8 @@ def subsector_metadata(study: Study) -> Finding:
             {"bytes of a metadata write": key, "servicing energy saved": value} for key, value in savings.items()
         ),
         scenarios=tuple(_metadata_day(TENFOLD, 66, subsector=on) for on in (False, True)),
-        cause=f"Servo bursts and data are {accessing:.0%} of servicing, metadata is 72 % of the requests and leaves "
-        "out nearly all of their joules. The stand-in's requests of metadata are as long as the others, of which "
-        "nothing is published; the paper's savings fit shorter ones.",
+        cause=f"Servo bursts and data take {accessing:.0%} of the servicing energy, and requests of metadata, 72 % of "
+        "all, then need hardly any of it.",
         probes=study.probes(
             lambda: tuple(
                 Probe(f"requests of metadata of {size // 1024} KB", _short_metadata(study, size))
@@ -372,7 +368,7 @@ def subsector_metadata_extremes(study: Study) -> Finding:
         decimals=4,
         intervals=intervals,
         scenarios=tuple(_metadata_day(TENFOLD, size, subsector=True) for size in EXTREMES_BYTES),
-        cause="See subsector-metadata: the stand-in's requests of metadata are as long as the others.",
+        cause="As for subsector-metadata, the lengths of requests of metadata are not published.",
         probes=study.probes(
             lambda: tuple(
                 Probe(
@@ -468,9 +464,8 @@ FITTING_BYTES = 5632
 FASTER = day(TENFOLD * LASTS_S / DAY_S, device=DEVICE)
 
 CAUSE = (
-    "The column does not describe the run that its note names: 153.4 J at 50 mW and 198.07 J at 100 mW or more last "
-    "for 5,100 s at most, of the 8,640 s of a day ten times faster: of a day 17 times faster they are what is found; "
-    "and its joules of servo bursts and data fit requests of 5.5 KB, not of 8 KB, which the text has."
+    "The energies of inactive and idle states fit a day 17 times faster instead of ten times, and those of servo "
+    "bursts and data fit requests of 5.5 KB instead of 8 KB."
 )
 
 
@@ -484,13 +479,10 @@ LONGER_GAPS = {
         {"value": 150_000.0, "weight": 0.007},
     ],
 }
-SEEKS = (
-    "Seeks hang on how near each request is to the one before, of which nothing is published: the stand-in draws most "
-    "places anew. A walk in steps of 0.1 MB, near as no file server's requests are, takes little more than the column."
-)
+SEEKS = "Even where each request is about 0.1 MB from the previous one, seeks take more energy than printed."
 STARTUPS = (
-    "There are as many starts as gaps of more than a second, and how the day's gaps are spread is not published. "
-    "With 0.7 % of 150 s in place of 1.8 % of 58 s, the same requests in as long a day, starts take what is printed."
+    "Each gap of more than a second causes a start-up, and with fewer but longer gaps (0.7 % of 150 s instead of 1.8 "
+    "% of 58 s) start-ups take the printed energy."
 )
 
 
@@ -765,10 +757,8 @@ def combined_energy(study: Study) -> Finding:
         intervals=(ends["all"],),
         curve=_combined_rows(study),
         scenarios=(strategies("timeout 1 s", best), strategies("all", best)),
-        cause=f"Stopping at once saves {savings['stop at once']:.3f} alone, and {left:.0%} of what is left is "
-        "inactive power: the time that was idle is spent inactive, at 50 mW. What is saved depends on how fast the "
-        "day is replayed and on the timeout that it is compared with, which the paper does not state: 1 s is that of "
-        "Table 1.",
+        cause=f"Stopping at once alone saves {savings['stop at once']:.3f}, and {left:.0%} of the remaining energy is "
+        "that of the stopped device, which draws 50 mW.",
         probes=study.probes(
             lambda: (
                 *(Probe(_faster(scale), all_save(scale)) for scale in (0.03, 0.01)),
@@ -790,7 +780,7 @@ def combined_response(study: Study) -> Finding:
         f"The runs of combined-energy, {_faster(best)}: {before:.3f} to {after:.3f} ms.",
         curve=_combined_rows(study),
         scenarios=(strategies("timeout 1 s", best), strategies("all", best)),
-        cause="At this speed hardly a request waits, so merging has nothing to make up for start-ups with.",
+        cause="Merging shortens only the responses of requests that wait in the queue.",
         probes=tuple(
             Probe(f"{_faster(time_scale)}: {each[0]:.2f} to {each[1]:.2f} ms", trend(each))
             for time_scale, each in times.items()

@@ -98,8 +98,8 @@ def _days(study: Study) -> range:
 
 #: Cause of claims on caches.
 SEGMENTS = (
-    "The size of segments decides how long a miss takes and how much of what follows it brings along. The paper names "
-    "no size; 64 KiB is the default of the component."
+    "The size of segments decides how long a miss takes and how much of the following data it loads; 64 KiB is the "
+    "default of the component."
 )
 
 
@@ -195,9 +195,8 @@ def cache_mems_alone(study: Study) -> Finding:
     return _of(
         study,
         "MEMS alone",
-        cause="Most of the paper's response must be waiting. Requests of a burst come 1.5 ms or more after each other "
-        "in the stand-in, which was fitted to the disk's response alone, and by then MEMS storage has served the one "
-        "before: those of the paper's day must come closer together.",
+        cause="In the stand-in the requests of a burst arrive at least 1.5 ms apart on average, when MEMS storage has "
+        "served the previous one.",
         probes=study.probes(at_once),
         shape_holds=_rising(rows, "MEMS alone", "disk with cache"),
     )

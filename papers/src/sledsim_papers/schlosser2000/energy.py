@@ -1,9 +1,11 @@
 """Schlosser et al. 2000, Table 4: joules of a mobile disk and of a MEMS device under three applications.
 
-The paper's traces are not at hand. For Andrew and PostMark the requests of our runs on whole machines are replayed on
-both devices. For Netscape each energy of the table over the power of its mode is the time spent in it; the times of the
-disk's modes add up to the length of the run, and in a run of that length the MEMS device is inactive for all that it
-does not access data or start up.
+The paper's block traces are not at hand. Block traces of our runs on the mobile disk are replayed on both devices, with
+the recorded processor time and pauses between requests.
+
+Energies by arithmetic stand beside them: each energy of the table over the power of its mode is the time in the mode;
+the times of the disk's modes add up to the length of the run; in a run of that length the MEMS device is inactive
+unless it accesses data or starts up.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,8 +16,7 @@ from sledsim.devices import DiskDrive
 from sledsim_papers.harness.finding import Finding, Probe
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
-from sledsim_papers.schlosser2000.applications import Run, found, origin_of_runs
-from sledsim_papers.schlosser2000.devices import DISKS
+from sledsim_papers.schlosser2000.applications import MOBILE_DISK, RUNS, measured, origin_of_runs, trace
 
 if TYPE_CHECKING:
     from sledsim.runs import Result
@@ -24,7 +25,6 @@ __all__ = [
     "ACCESS_W",
     "APPLICATIONS",
     "INACTIVE_W",
-    "REPLAYED",
     "SLED_W",
     "Application",
     "Energies",
@@ -174,32 +174,44 @@ def spent(study: Study, application: Application) -> Spent:
     return Spent(length_s, application.mems_active_j, energy.startup_j, energy.inactive_j, startups, scenario)
 
 
-#: Runs whose requests are replayed, by application.
-REPLAYED = {"andrew": Run("andrew", "g2"), "postmark": Run("postmark", "atlas10k")}
+#: Description of the applications that are run.
+_sizes = {name: RUNS[f"mobile-{name}"].sizes for name in APPLICATIONS}
+OURS = {
+    "andrew": f"{_sizes['andrew']['copies']} copies of 71 C sources made, scanned, read, compiled",
+    "postmark": f"{_sizes['postmark']['files']:,} files, {_sizes['postmark']['transactions']:,} transactions",
+    "netscape": f"a browser without a screen, {_sizes['netscape']['visits']} pages, each read for "
+    f"{_sizes['netscape']['pause_ms'] / 1e3:g} s on average, so that the session is as long as the table's disk column",
+}
 
 
 @dataclass(frozen=True)
 class Energies:
-    """Energies of an application on both devices, J, with their source.
+    """Replays of an application on both devices.
 
     Parameters
     ----------
-    disk_j, disk_active_j
-        Of the disk in all, and in accessing data.
-    mems_j, mems_active_j
-        Of the MEMS device.
+    disk, mems
+        The results.
     scenarios
-        The runs.
+        The replays.
     how
-        Where the figures are from.
+        Description of the replays.
     """
 
-    disk_j: float
-    disk_active_j: float
-    mems_j: float
-    mems_active_j: float
+    disk: "Result"
+    mems: "Result"
     scenarios: tuple[Mapping[str, Any], ...]
     how: str
+
+    @property
+    def disk_j(self) -> float:
+        """Energy of the disk, J."""
+        return float(self.disk.energy.total_j)
+
+    @property
+    def mems_j(self) -> float:
+        """Energy of the MEMS device, J."""
+        return float(self.mems.energy.total_j)
 
     @property
     def ratio(self) -> float:
@@ -209,77 +221,61 @@ class Energies:
     @property
     def active_share(self) -> float:
         """Energy saved in accessing data over all that is saved."""
-        return (self.disk_active_j - self.mems_active_j) / (self.disk_j - self.mems_j)
+        saved_j = float(self.disk.energy.servicing_j) - float(self.mems.energy.servicing_j)
+        return saved_j / (self.disk_j - self.mems_j)
 
-
-def _replays(run: Run, mode: str) -> list[dict[str, Any]]:
-    """Return the replays of a run on the mobile disk and on a G2 that stops as soon as nothing waits."""
-    made = found(run)
-    workload = {"kind": "trace", "path": made["trace"], "mode": mode, "start_s": made["starts_s"]}
-    sled = {"device": {"name": "g2-paper", "startup_mw": ACCESS_W * 1e3}, "spin_down": "immediate"}
-    # The addresses of a run on a disk reach beyond a G2.
-    fit = {"fit": "scale"} if run.device in DISKS else {}
-    return [
-        {"workload": workload, "system": {"device": "travelstar"}},
-        {"workload": {**workload, **fit}, "system": sled},
-    ]
+    @property
+    def all_tips_mems_j(self) -> float:
+        """Energy of the MEMS device if every access draws the paper's maximum, the power of 1,000 tips, J."""
+        in_state = self.mems.state_time
+        active_s = float(in_state.seek_s) + float(in_state.servo_s) + float(in_state.data_s)
+        return self.mems_j - float(self.mems.energy.servicing_j) + ACCESS_W * active_s
 
 
 def energies(study: Study, key: str, mode: str = "closed") -> Energies:
-    """Return the energies of an application: by replays of our run, or by arithmetic of the table without a run.
+    """Return the energies of an application by replays of our run.
+
+    The MEMS device stops as soon as no request waits.
 
     Parameters
     ----------
     study
-        Where it is run.
+        The study that replays them.
     key
         One of :data:`APPLICATIONS`.
     mode
-        Arrivals of a replay: ``"closed"`` keeps the processor time between requests, ``"open"`` their recorded times.
+        Arrivals of a replay: ``"closed"`` keeps the time between requests, ``"open"`` their recorded times.
     """
-    application = APPLICATIONS[key]
-    if key not in REPLAYED:
-        return _reckoned(study, application)
-    run = REPLAYED[key]
-    scenarios = _replays(run, mode)
+    name = f"mobile-{key}"
+    workload = {"kind": "trace", "path": str(trace(name)), "mode": mode, "start_s": measured(name)["starts_s"]}
+    sled = {"device": {"name": "g2-paper", "startup_mw": ACCESS_W * 1e3}, "spin_down": "immediate"}
+    scenarios = ({"workload": workload, "system": {"device": MOBILE_DISK}}, {"workload": workload, "system": sled})
     disk, mems = study.runs(scenarios)
     how = (
-        f"{application.name}: the requests of our run on {run.device} with the processor time between them, replayed "
-        f"on travelstar, {_said_joules(disk)}, and on g2-paper, stopped as soon as nothing waits and started at "
-        f"{ACCESS_W:g} W, {_said_joules(mems)}. {origin_of_runs()}."
+        f"{APPLICATIONS[key].name} ({OURS[key]}; Linux with ext2): the requests on {MOBILE_DISK}, replayed with the "
+        f"recorded time between them on {MOBILE_DISK}, {_joules(disk)}, and on g2-paper, stopped as soon as nothing "
+        f"waits and started at {ACCESS_W:g} W, {_joules(mems)}. {origin_of_runs()}."
     )
-    return Energies(
-        float(disk.energy.total_j),
-        float(disk.energy.servicing_j),
-        float(mems.energy.total_j),
-        float(mems.energy.servicing_j),
-        tuple(scenarios),
-        how,
-    )
+    return Energies(disk, mems, scenarios, how)
 
 
-def _said_joules(run: "Result") -> str:
+def _joules(run: "Result") -> str:
     return f"{run.energy.total_j:.3f} J in {run.run.measured_s:.2f} s, {run.energy.servicing_j:.3f} J of it accessing"
 
 
-#: Why the energies of a replay are not those of the table.
-CAUSE = (
-    "Our runs are shorter than the paper's, and of other programs. A G2 powers only the tips that a request needs, 64 "
-    "for each block of 512 B; the paper assumes 1,000. The energies in the table give the ratio in the table."
-)
+#: Reasons for differences between the replays and the table.
+CAUSES = {
+    "andrew": "A G2 powers only the tips that a request needs, 64 for each block of 512 B; the paper assumes 1,000. "
+    "Our run is shorter than the paper's, and of another program.",
+    "postmark": "A G2 powers only the tips that a request needs, 64 for each block of 512 B; the paper assumes 1,000. "
+    "Our run is shorter than the paper's.",
+    "netscape": "",
+}
 
 
-def _reckoned(study: Study, application: Application) -> Energies:
-    """Return the energies of an application by arithmetic of the table."""
-    of = spent(study, application)
-    how = (
-        f"{application.name}: times in each mode from the energies of Table 4 over the powers of travelstar and of the "
-        f"paper; the disk takes {application.disk_j:,.1f} J in {of.length_s:,.1f} s; in that time the MEMS device "
-        f"(g2-paper, stopped as soon as nothing waits) {of.active_j:,.1f} J accessing, {of.startup_j:,.3f} J in "
-        f"{of.startups:,} start-ups, {of.inactive_j:,.3f} J inactive."
-    )
-    active_j = (application.disk_active_j, of.active_j)
-    return Energies(application.disk_j, active_j[0], of.mems_j, active_j[1], (of.scenario,), how)
+def _by_table(study: Study, application: Application) -> float:
+    """Return the ratio of the energies with times in each mode from the table."""
+    return application.disk_j / spent(study, application).mems_j
 
 
 @experiment("schlosser2000.energy-andrew", "andrew")
@@ -307,24 +303,15 @@ def _evidence(study: Study, key: str, *, totals: bool = False) -> dict[str, Any]
     def of(disk_j: float, mems_j: float) -> Any:
         return (disk_j, mems_j) if totals else disk_j / mems_j
 
-    if key not in REPLAYED:
-        standby_s, length_s = table.mems_inactive_j / INACTIVE_W, run_s(table)
-        cause = (
-            f"The table's {table.mems_inactive_j:,.0f} J of standby at 50 mW last {standby_s:,.0f} s, "
-            f"{standby_s / length_s:.1f} times as long as all modes of the disk together: the two columns are not of "
-            "the same run."
-        )
-        change = "the table's own standby energy instead of that of the disk's time"
-        return {"cause": cause, "probes": (Probe(change, of(table.disk_j, table.mems_j)),)}
-
     def probes() -> tuple[Probe, ...]:
-        opened = energies(study, key, "open")
+        closed, opened = (energies(study, key, mode) for mode in ("closed", "open"))
         return (
-            Probe("times in each mode from the table's own energies", of(table.disk_j, spent(study, table).mems_j)),
+            Probe("the power of 1,000 tips in every access", of(closed.disk_j, closed.all_tips_mems_j)),
             Probe("requests at their recorded times, however late the device is", of(opened.disk_j, opened.mems_j)),
+            Probe("times in each mode from the table's own energies", of(table.disk_j, spent(study, table).mems_j)),
         )
 
-    return {"cause": CAUSE, "probes": study.probes(probes)}
+    return {"cause": CAUSES[key], "probes": study.probes(probes)}
 
 
 @experiment("schlosser2000.energy-range")
@@ -344,7 +331,7 @@ def energy_range(study: Study) -> Finding:
                 Probe("the joules printed", printed),
                 Probe(
                     "times in each mode from the table's own energies",
-                    tuple(_reckoned(study, table).ratio for table in APPLICATIONS.values()),
+                    tuple(_by_table(study, table) for table in APPLICATIONS.values()),
                 ),
             )
         ),

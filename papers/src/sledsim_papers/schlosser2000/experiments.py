@@ -157,9 +157,8 @@ def rewrite_turnaround(study: Study) -> Finding:
         f"({reversal.min():.3f} to {reversal.max():.3f})."
     )
     cause = (
-        "The paper gives one figure for all places, and it lies below a reversal without springs, even if the way back "
-        "over the servo burst is left out: only a sled that moves away from the centre turns so soon. One that moves "
-        "inward turns against the springs."
+        "Only the reversal of a sled that moves away from the centre, without the way back over the servo burst, is as "
+        "short as printed."
     )
     probes = (
         Probe("the reversal alone, of rows that the sled leaves moving away from the centre", float(outward.mean())),
@@ -201,8 +200,7 @@ def access_speed(study: Study) -> Finding:
         tuple(sled.access_speed_m_s * 1e3 for sled in sleds),
         f"{', '.join(PRINTED)}: width of a bit times the rate of a tip, both from the same table.",
         decimals=1,
-        cause="The speeds printed are the rates printed times the bits of G1, whichever the generation's own are: a "
-        "slip of the paper.",
+        cause="The printed speeds are the printed rates times the bit width of G1.",
         probes=(Probe("bits as wide as those of G1 in all three", at_widest),),
     )
 
@@ -216,7 +214,7 @@ def power_limited_bandwidth(study: Study) -> Finding:
         "g2-paper with 1,000 tips at once, which at 1 mW take 1 W: times bit rate, encoded bits over 10, servo bits "
         "counted as data.",
         decimals=1,
-        cause="The figure printed is that of the tips of Table 2, which take 1.28 W.",
+        cause="The tips of Table 2, which transfer the printed rate, take 1.28 W.",
         probes=(Probe("the 1,280 tips of Table 2", study.sled("g2-paper").peak_bandwidth_mb_s),),
     )
 
@@ -277,8 +275,7 @@ def latency(study: Study, name: str) -> Finding:
         f"{half_ms:.3f} ms.",
         decimals=2,
         scenarios=(off,),
-        cause="A head that arrives at a random time waits for half a turn on average; the printed figure is shorter. "
-        "With the drive's buffer on, which takes the writes, the mean over all requests is shorter too.",
+        cause="A head that arrives at a random time waits for half a turn on average.",
         probes=(Probe("the drive's buffer on", float(with_buffer["rotation"]["mean_ms"])),),
     )
 
@@ -296,16 +293,14 @@ def _disk_bandwidth(study: Study, name: str, **more: Any) -> Finding:
 @experiment("schlosser2000.atlas-bandwidth")
 def atlas_bandwidth(study: Study) -> Finding:
     """Streaming of the Atlas 10K."""
-    cause = (
-        "The printed figure is between the two: the skews of DiskSim's parameter file cost a sixth of the media rate."
-    )
+    cause = "The printed figure lies between the streaming bandwidth and the media rate."
     return _disk_bandwidth(study, "atlas10k", cause=cause)
 
 
 @experiment("schlosser2000.superdisk-bandwidth")
 def superdisk_bandwidth(study: Study) -> Finding:
     """Streaming of the SuperDisk."""
-    cause = "The model's tracks are made so that 125 MB/s pass under a head; a long read also has switches."
+    cause = "The tracks of the model are made so that the media rate is the printed 125 MB/s."
     return _disk_bandwidth(study, "superdisk", cause=cause)
 
 

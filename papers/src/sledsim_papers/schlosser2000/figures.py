@@ -5,15 +5,16 @@ from functools import partial
 from typing import Any
 
 from sledsim.devices import MemsStorage
+from sledsim.runs import Result
 from sledsim.show import COLOURS, Table, altair_library, number, values
 from sledsim_papers.harness.charts import beside, stated
 from sledsim_papers.harness.claim import claims, figures_of
 from sledsim_papers.harness.registry import Drawn, picture, sketch
 from sledsim_papers.harness.study import Study
-from sledsim_papers.schlosser2000.application_claims import MACHINE, OURS
-from sledsim_papers.schlosser2000.applications import Runs, origin_of_runs
+from sledsim_papers.schlosser2000.application_claims import METHOD, OURS, times_on_each
+from sledsim_papers.schlosser2000.applications import Times, origin_of_runs
 from sledsim_papers.schlosser2000.devices import DISKS, NO_BUFFER
-from sledsim_papers.schlosser2000.energy import APPLICATIONS, spent, travelstar
+from sledsim_papers.schlosser2000.energy import APPLICATIONS, energies
 from sledsim_papers.schlosser2000.experiments import GENERATIONS, reversals_ms, settling
 from sledsim_papers.schlosser2000.microbenchmark import SLEDS, microbenchmark, variation
 
@@ -33,14 +34,14 @@ sketch(PAPER, "Figure 6", "Cylinders, tracks, sectors")
 DEVICES = {"atlas10k": "Atlas 10K", "superdisk": "SuperDisk", "g1": "G1", "g2": "G2", "g3": "G3"}
 
 
-def _stated_run(application: str, times: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _stated_run(application: str, times: Mapping[str, Times]) -> list[dict[str, Any]]:
     """Return what the text states of run times, drawn about ours."""
     if application == "tpcd-q4":
-        return [{"device": DEVICES["superdisk"], "time": times["g1"]["run_ms"], "where": "Section 4.2"}]
+        return [{"device": DEVICES["superdisk"], "time": times["g1"].run_ms, "where": "Section 4.2"}]
     if application == "tpcd-q6":
         said = claims()[f"{PAPER}.tpcd-q6-cpu-bound"]
         [share] = figures_of(said.published) or ()
-        time = (1 - share) * times["atlas10k"]["run_ms"]
+        time = (1 - share) * times["atlas10k"].run_ms
         return [{"device": DEVICES["atlas10k"], "time": time, "where": said.where}]
     return []
 
@@ -56,9 +57,9 @@ def _run_times(title: str, application: str, study: Study) -> Drawn:
     """Run time of an application on each device: processor, and waiting for storage."""
     alt = altair_library()
     parts = {"processor": "processor_ms", "waiting for storage": "waiting_ms"}
-    times = Runs().on_each(application)
+    times = times_on_each(study, application)
     rows = [
-        {"device": label, "part": part, "place": place, "time": round(times[device][key], 3)}
+        {"device": label, "part": part, "place": place, "time": round(getattr(times[device], key), 3)}
         for device, label in DEVICES.items()
         for place, (part, key) in enumerate(parts.items())
     ]
@@ -75,13 +76,13 @@ def _run_times(title: str, application: str, study: Study) -> Drawn:
             tooltip=["device:N", "part:N", alt.Tooltip("time:Q", title="ms")],
         )
     )
-    whole = [{"device": label, "time": times[device]["run_ms"]} for device, label in DEVICES.items()]
+    whole = [{"device": label, "time": times[device].run_ms} for device, label in DEVICES.items()]
     told = alt.Chart(values(whole)).mark_text(dy=-7, fontSize=11).encode(x=x, y="time:Q")
     shown = bars + told.encode(text=alt.Text("time:Q", format=",.0f"))
     if said := _stated_run(application, times):
         shown += stated(said, "device:N", "time", mark="tick")
     panel = shown.properties(width=420, height=280)
-    how = " ".join(filter(None, [f"{OURS[application]}. {MACHINE}. {origin_of_runs()}.", STATED.get(application)]))
+    how = " ".join(filter(None, [f"{OURS[application]}. {METHOD}. {origin_of_runs()}.", STATED.get(application)]))
     return Drawn(beside([panel], f"Run time of {title}", OURS[application]), how, stand_in=True)
 
 
@@ -248,38 +249,39 @@ def table_3(study: Study) -> Drawn:
     )
 
 
+#: Modes of the mobile disk in Table 4.
+IDLE_MODES = ("performance idle", "fast idle", "low-power idle", "standby")
+
+
+def _by_mode(disk: Result) -> tuple[float, ...]:
+    """Return the energies of the disk by the rows of Table 4 without their total, J."""
+    states = {each["state"]: each["energy_j"] for each in disk.summary["energy"]["states"]}
+    idle_j = [float(states.get(mode, 0.0)) for mode in IDLE_MODES]
+    return (float(disk.energy.servicing_j), *idle_j, float(disk.energy.startup_j))
+
+
 @picture(PAPER, "Table 4", "Energy of a mobile disk and of a MEMS device, J")
 def table_4(study: Study) -> Drawn:
-    """Take the energies of the disk's modes from the table, those of the MEMS device from a run as long."""
-    columns = {key: spent(study, each) for key, each in APPLICATIONS.items()}
-    headers = ["mode"]
-    for each in APPLICATIONS.values():
-        headers += [f"{each.name}: disk (paper)", "MEMS (ours)", "MEMS (paper)"]
-    labels = ("performance idle", "fast idle", "low-power idle", "standby, inactive")
-    rows = [
-        _joules("active", {k: (a.disk_active_j, columns[k].active_j, a.mems_active_j) for k, a in APPLICATIONS.items()})
-    ]
-    for number_, label in enumerate(labels):
-        last = number_ == len(labels) - 1
-        cells = {
-            k: (a.disk_idle_j[number_], columns[k].inactive_j if last else 0.0, a.mems_inactive_j if last else 0.0)
-            for k, a in APPLICATIONS.items()
-        }
-        rows.append(_joules(label, cells))
-    returns = {k: (sum(a.disk_return_j), columns[k].startup_j, a.mems_startup_j) for k, a in APPLICATIONS.items()}
-    rows.append(_joules("returning, starting up", returns))
-    rows.append(_joules("total", {k: (a.disk_j, columns[k].mems_j, a.mems_j) for k, a in APPLICATIONS.items()}))
-    modes_w = ", ".join(f"{power_w:g}" for power_w in travelstar()[1])
-    how = (
-        "The applications are not at hand: a disk's mode lasts as long as its joules over its power (travelstar: "
-        f"{modes_w} W), and in a run as long as all of its modes g2-paper accesses data and starts as often as "
-        "printed and is inactive for the rest."
-    )
-    return Drawn(Table(headers, rows), how, stand_in=True, scenarios=tuple(each.scenario for each in columns.values()))
-
-
-def _joules(label: str, cells: Mapping[str, tuple[float, float, float]]) -> list[str]:
-    return [label, *(f"{joules:,.3f}" for three in cells.values() for joules in three)]
+    """Replay the recorded requests on both devices."""
+    headers, hows = ["mode"], []
+    scenarios: list[Mapping[str, Any]] = []
+    columns: list[tuple[float, ...]] = []
+    for key, table in APPLICATIONS.items():
+        of = energies(study, key)
+        headers += [f"{table.name}: {name}" for name in ("disk", "disk (paper)", "MEMS", "MEMS (paper)")]
+        mems_idle_j = of.mems_j - float(of.mems.energy.servicing_j) - float(of.mems.energy.startup_j)
+        columns += [
+            _by_mode(of.disk),
+            (table.disk_active_j, *table.disk_idle_j, sum(table.disk_return_j)),
+            (float(of.mems.energy.servicing_j), 0.0, 0.0, 0.0, mems_idle_j, float(of.mems.energy.startup_j)),
+            (table.mems_active_j, 0.0, 0.0, 0.0, table.mems_inactive_j, table.mems_startup_j),
+        ]
+        scenarios += of.scenarios
+        hows.append(of.how)
+    labels = ("active", *IDLE_MODES[:-1], "standby, inactive", "returning, starting up")
+    rows = [[label, *(f"{column[at]:,.3f}" for column in columns)] for at, label in enumerate(labels)]
+    rows.append(["total", *(f"{sum(column):,.3f}" for column in columns)])
+    return Drawn(Table(headers, rows), " ".join(hows), stand_in=True, scenarios=tuple(scenarios))
 
 
 def _stated_spread(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -85,8 +85,7 @@ def mems_cov(study: Study) -> Finding:
         f"{', '.join(SLEDS.values())}: {RUN}; responses, without command overhead.",
         intervals=intervals,
         scenarios=tuple(microbenchmark(name) for name in SLEDS.values()),
-        cause="The size of requests decides how often the sled turns between rows within an access. It never does for "
-        "a single block, so that accesses vary least. Command overhead makes the variation less.",
+        cause="An access of a single block never turns between rows, so it varies less than a longer one.",
         probes=study.probes(
             lambda: (
                 Probe("requests of 4 KB", tuple(map(variation, _on_sleds(study, size_bytes=4096).values()))),
@@ -131,8 +130,8 @@ ONE_AT_A_TIME = (
     "10,000 random requests of one block, two thirds reads, one at a time, without command overhead: mean response."
 )
 ACCESS_CAUSE = (
-    "The paper does not say of which size its accesses are. Command overhead, which it does not name but its simulator "
-    f"has, adds {DISKSIM_OVERHEAD_MS['g3']} ms for G3 and {DISKSIM_OVERHEAD_MS['g1']} ms for G1; 4 KB take longer."
+    f"DiskSim's command overheads would add {DISKSIM_OVERHEAD_MS['g3']} ms on G3 and {DISKSIM_OVERHEAD_MS['g1']} ms "
+    "on G1, and the paper names none."
 )
 
 

@@ -104,8 +104,7 @@ def disk_seek(study: Study) -> Finding:
         drive.mean_seek_ms,
         f"{DISK}: mean over all pairs of cylinders, reads.",
         decimals=2,
-        cause="The paper's figure is a round one of no disk in particular, and disks of its day with higher speeds "
-        "are faster.",
+        cause="The paper's figure is of no particular disk, and disks of higher rotational speed have shorter seeks.",
         probes=(Probe("a disk of 15,000 rpm, ultrastar36z15", other.mean_seek_ms),),
     )
 

@@ -428,7 +428,7 @@ def sdf_lead_no_settle(study: Study) -> Finding:
         how,
         curve=_rows_held(held),
         scenarios=tuple(schedule(name, held[name], 0.0) for name in ("sdf", better)),
-        cause="Responses rise steeply near saturation, so that a large difference between responses at one rate is a "
-        "small one between rates at one response.",
+        cause="Responses rise steeply near saturation, so a large difference of responses at one rate is a small "
+        "difference of rates at one response.",
         probes=study.probes(at_heaviest),
     )

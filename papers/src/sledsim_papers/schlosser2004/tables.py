@@ -99,8 +99,8 @@ def table_size(study: Study) -> Finding:
         read * 1e-6,
         "g2: what a scan of the relation by rows reads, pages of 8 KB of 115 whole records each.",
         decimals=1,
-        cause="Neither the pages nor the records alone come to what is printed, whether a megabyte is of 10^6 or of "
-        "2^20 bytes: a slip of the paper.",
+        cause="Neither the pages nor the records alone add up to the printed size, whether a megabyte has 10^6 or 2^20 "
+        "bytes.",
         probes=(
             Probe("the records alone", records * 1e-6),
             Probe("the pages in megabytes of 2^20 bytes", read / 2**20),

@@ -74,8 +74,8 @@ def drawing_questions(written: Any, folder: Path) -> list[str]:
 def _keys_of(written: Any, folder: Path) -> dict[str, Any]:
     """Return the keys of a drawing in a scenario; those of its file are those of its base."""
     if not isinstance(written, Mapping | str):
-        says = "a drawing of the catalogue, the path of its file, or a table"
-        raise error_of(ScenarioError, [Fault("wrong-type", value=written, allowed=says)])
+        message = "a drawing of the catalogue, the path of its file, or a table"
+        raise error_of(ScenarioError, [Fault("wrong-type", value=written, allowed=message)])
     keys = {"drawing": written} if isinstance(written, str) else dict(written)
     name = keys.get("drawing")
     if isinstance(name, str) and is_document(name):
@@ -148,48 +148,48 @@ def require_device(of: Relations) -> None:
         if isinstance(value, float) and 0 < abs(value) < LEAST:
             raise error_of(ScenarioError, [Fault("misfit", f" = {value} is next to nothing", path=key)])
     if not LEAST_BIT_NM <= drawing.bit_nm <= MOST_BIT_NM:
-        says = f" = {drawing.bit_nm:g} is out of range: a device has bits of {LEAST_BIT_NM:g} to {MOST_BIT_NM:,g} nm"
-        raise error_of(ScenarioError, [Fault("out-of-range", says, path="bit_nm")])
+        message = f" = {drawing.bit_nm:g} is out of range: a device has bits of {LEAST_BIT_NM:g} to {MOST_BIT_NM:,g} nm"
+        raise error_of(ScenarioError, [Fault("out-of-range", message, path="bit_nm")])
     if of.sled_side_m <= 0:
         widest = of.sled_side_m * 500 + drawing.frame_mm
         sleds = f"{drawing.sleds} sled{'s' if drawing.sleds > 1 else ''} on {drawing.die_area_mm2:g} mm²"
-        says = f" = {drawing.frame_mm} leaves no sled: expected below {widest:.4g} mm ({sleds})"
-        raise error_of(ScenarioError, [Fault("conflict", says, path="frame_mm")])
+        message = f" = {drawing.frame_mm} leaves no sled: expected below {widest:.4g} mm ({sleds})"
+        raise error_of(ScenarioError, [Fault("conflict", message, path="frame_mm")])
     if not LEAST_ACCELERATION_M_S2 <= of.acceleration_m_s2 <= MOST_ACCELERATION_M_S2:
         key = _likely_cause(drawing, CAUSES, "actuator_mn")
         bounds = f"{LEAST_ACCELERATION_M_S2:g} to {MOST_ACCELERATION_M_S2:,.0f} m/s²"
-        says = (
+        message = (
             f" = {getattr(drawing, key):g} gives an acceleration of {of.acceleration_m_s2:,.4g} m/s²: expected {bounds}"
         )
-        raise error_of(ScenarioError, [Fault("conflict", says, path=key)])
+        raise error_of(ScenarioError, [Fault("conflict", message, path=key)])
     if of.spring_factor > MOST_SPRING:
         most = MOST_SPRING * drawing.spring_n_m / of.spring_factor
         springs = f" ({drawing.material} springs)" if drawing.material and "spring_n_m" not in drawing.given else ""
-        says = (
+        message = (
             f" = {drawing.spring_n_m:.6g}{springs} is more than the actuator can hold: expected at most {most:.4g} N/m"
         )
-        raise error_of(ScenarioError, [Fault("conflict", says, path="spring_n_m")])
+        raise error_of(ScenarioError, [Fault("conflict", message, path="spring_n_m")])
     if of.resonance_hz == 0:
-        says = " = 0 leaves a sled that does not settle: expected springs, or a control that stiffens it"
-        raise error_of(ScenarioError, [Fault("conflict", says, path="servo_stiffness_n_m")])
+        message = " = 0 leaves a sled that does not settle: expected springs, or a control that stiffens it"
+        raise error_of(ScenarioError, [Fault("conflict", message, path="servo_stiffness_n_m")])
     if of.encoded_bits_per_byte > MOST_BITS_PER_BYTE:
-        says = f" = {drawing.bit_error_rate} is more than a code of a tip sector corrects"
-        raise error_of(ScenarioError, [Fault("conflict", says, path="bit_error_rate")])
+        message = f" = {drawing.bit_error_rate} is more than a code of a tip sector corrects"
+        raise error_of(ScenarioError, [Fault("conflict", message, path="bit_error_rate")])
     if of.y_range_m * 1e9 / drawing.bit_nm < of.sector_bits + 10:
         key = _likely_cause(drawing, Y_CAUSES, "access_mm_s")
         sector_um = (of.sector_bits + 10) * drawing.bit_nm * 1e-3
-        says = (
+        message = (
             f" = {getattr(drawing, key):g} leaves no room for a tip sector along Y: of {of.x_range_m * 1e6:.4g} µm, "
             f"stopping takes {of.run_out_m * 1e6:.4g} µm at each end, a tip sector {sector_um:.4g} µm"
         )
-        raise error_of(ScenarioError, [Fault("conflict", says, path=key)])
+        raise error_of(ScenarioError, [Fault("conflict", message, path=key)])
     if drawing.active_tips < drawing.sleds * TIPS_PER_BLOCK:
         least = drawing.sleds * TIPS_PER_BLOCK
-        says = f" = {drawing.active_tips} is too few: a block takes {TIPS_PER_BLOCK} of each sled, {least} in all"
-        raise error_of(ScenarioError, [Fault("conflict", says, path="active_tips")])
+        message = f" = {drawing.active_tips} is too few: a block takes {TIPS_PER_BLOCK} of each sled, {least} in all"
+        raise error_of(ScenarioError, [Fault("conflict", message, path="active_tips")])
     if tips_of(of)[1] < TIPS_PER_BLOCK:
-        says = f" = {drawing.tip_pitch_um} leaves a sled {int(of.tips)} tips: a block takes {TIPS_PER_BLOCK}"
-        raise error_of(ScenarioError, [Fault("conflict", says, path="tip_pitch_um")])
+        message = f" = {drawing.tip_pitch_um} leaves a sled {int(of.tips)} tips: a block takes {TIPS_PER_BLOCK}"
+        raise error_of(ScenarioError, [Fault("conflict", message, path="tip_pitch_um")])
 
 
 def _likely_cause(drawing: Drawing, keys: Sequence[str], default: str) -> str:

@@ -187,8 +187,8 @@ def unknown_drawing(name: str, path: str | None = None) -> ScenarioError:
         The key that has it, if it is one.
     """
     listed = f"drawings are {', '.join(DRAWINGS)}"
-    says = f"there is no drawing {name}"
-    return make_error(ScenarioError, "unknown-name", says, path=path, value=name, known=DRAWINGS, listed=listed)
+    message = f"there is no drawing {name}"
+    return make_error(ScenarioError, "unknown-name", message, path=path, value=name, known=DRAWINGS, listed=listed)
 
 
 def read_drawing(source: Mapping[str, Any] | Path | str, sets: Sets = ()) -> Drawing:
@@ -225,8 +225,8 @@ def _require_own_keys(sets: Sets) -> None:
         path = setting.partition("=")[0].strip()
         table, _, key = path.rpartition(".")
         if table and key in Drawing.model_fields:
-            says = f": unknown key of a drawing: did you mean {key}?"
-            faults.append(with_facts(Fault("unknown-key", says, path=path, suggestion=key), setting=setting))
+            message = f": unknown key of a drawing: did you mean {key}?"
+            faults.append(with_facts(Fault("unknown-key", message, path=path, suggestion=key), setting=setting))
     if faults:
         raise error_of(ScenarioError, faults)
 

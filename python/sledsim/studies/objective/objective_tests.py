@@ -223,7 +223,7 @@ def specificity(role: ScenarioLike | Written | RoleTest, *, progress: bool = Fal
         meaning=meaning,
         sampled_by=tested.sampled_by(sampling),
         measure=measure,
-        fits=fitted.made,
+        fits=fitted.disks,
     )
 
 
@@ -317,7 +317,7 @@ class _FittedDisks:
         self._fits: dict[str, FittedDisk] = {}
 
     @property
-    def made(self) -> list[FittedDisk]:
+    def disks(self) -> list[FittedDisk]:
         """The fitted disks, in order of creation."""
         return list(self._fits.values())
 

@@ -42,7 +42,9 @@ pub fn any_cache(index: usize) -> RamCacheSpec {
     let (volatile, policy) = (one_of(&[0, 1]) == 0, POLICIES[index % POLICIES.len()].default);
     let access_us = one_of(&[0, 1, 500]) as f64;
     let eviction = if one_of(&[0, 1]) == 0 { Eviction::Skip } else { Eviction::Wait };
-    let flush = if one_of(&[0, 1, 2]) == 0 {
+    // With write-through no line is dirty.
+    let eviction = if write == WritePolicy::Through { Eviction::Skip } else { eviction };
+    let flush = if one_of(&[0, 1, 2]) == 0 && write == WritePolicy::Back {
         FlushSpec { demand_only: true, idle_ms: None, period_s: None, ..flush }
     } else {
         flush

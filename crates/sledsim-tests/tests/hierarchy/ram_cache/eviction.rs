@@ -37,6 +37,28 @@ fn a_read_waits_for_the_dirty_line_that_it_evicts_or_takes_a_clean_one() {
 }
 
 #[test]
+fn a_durable_write_waits_for_the_dirty_lines_that_it_evicts_or_takes_clean_ones() {
+    for (eviction, waits) in [(Eviction::Skip, false), (Eviction::Wait, true)] {
+        let mut host = Host::new(&on_demand(4, eviction));
+        host.read(lbn(0), LINE);
+        host.write(lbn(1), LINE);
+        (2..4).for_each(|line| assert_eq!(host.read(lbn(line), LINE), T + A));
+        host.below();
+        let now = host.system.now().ns();
+        // Its two lines evict lines 0 and 1, of which the second is dirty.
+        host.submit(now, Op::Write, lbn(10), 2 * LINE, Flags::DURABLE);
+        host.drain();
+        let written = |line, lines, after| (now + after, Op::Write, lbn(line), lines * LINE as u32);
+        let below = if waits { vec![written(1, 1, 0), written(10, 2, T)] } else { vec![written(10, 2, 0)] };
+        assert_eq!(host.below(), below, "{eviction:?}");
+        assert_eq!(host.count("stalls"), f64::from(u8::from(waits)));
+        let evicted = if waits { [0, 1] } else { [0, 2] };
+        (0..4).filter(|line| !evicted.contains(line)).for_each(|line| assert_eq!(host.read(lbn(line), LINE), A));
+        (0..2).for_each(|line| assert_eq!(host.read(lbn(10) + line * LINE, LINE), A, "written lines are in the cache"));
+    }
+}
+
+#[test]
 fn each_write_into_a_cache_full_of_dirty_lines_waits_for_one_write() {
     let lines = 16;
     for eviction in [Eviction::Skip, Eviction::Wait] {

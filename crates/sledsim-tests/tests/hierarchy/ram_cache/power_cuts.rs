@@ -2,7 +2,7 @@
 
 use sledsim::engine::random::Stream;
 use sledsim::engine::System;
-use sledsim::hierarchy::cache::ram::{RamCacheSpec, WritePolicy};
+use sledsim::hierarchy::cache::ram::{Eviction, RamCacheSpec, WritePolicy};
 use sledsim::request::{Flags, Op};
 use sledsim::schedulers::fcfs;
 use sledsim_testing::test_bed::{Load, TestBed};
@@ -86,7 +86,9 @@ fn a_write_through_cache_loses_nothing() {
     for index in 0..16 {
         let mut system = System::default();
         let child = scrambled_drive(&mut system);
-        add_cache(&mut system, child, &RamCacheSpec { write: WritePolicy::Through, ..small(index) });
+        let mut spec = RamCacheSpec { write: WritePolicy::Through, eviction: Eviction::Skip, ..small(index) };
+        spec.flush.demand_only = false;
+        add_cache(&mut system, child, &spec);
         let wrong = cut(system, index, 60);
         assert!(wrong.is_empty(), "cache {index}: {:?}", wrong.first());
     }

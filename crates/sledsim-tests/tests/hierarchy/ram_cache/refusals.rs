@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use sledsim::engine::{ComponentId, Status};
-use sledsim::hierarchy::cache::ram::{FlushSpec, RamCache, RamCacheSpec, ReadAheadSpec};
+use sledsim::hierarchy::cache::ram::{Eviction, FlushSpec, RamCache, RamCacheSpec, ReadAheadSpec, WritePolicy};
 use sledsim::hierarchy::cache::replacement::{slru, ReplacementSpec};
 use sledsim::request::Op;
 use sledsim_testing::scenarios;
@@ -28,6 +28,18 @@ fn contradicting_values_are_rejected_with_both_keys() {
         (
             RamCacheSpec { flush: FlushSpec { demand_only: true, ..FlushSpec::default() }, ..base() },
             "flush.idle_ms = 50 has no effect with flush.demand_only = true",
+        ),
+        (
+            RamCacheSpec { write: WritePolicy::Through, eviction: Eviction::Wait, ..base() },
+            "eviction = \"wait\" has no effect with write = \"through\"",
+        ),
+        (
+            RamCacheSpec {
+                write: WritePolicy::Through,
+                flush: FlushSpec { demand_only: true, idle_ms: None, ..FlushSpec::default() },
+                ..base()
+            },
+            "flush.demand_only = true has no effect with write = \"through\"",
         ),
         (
             RamCacheSpec { read_ahead: ReadAheadSpec::Sequential { most_bytes: 512 }, ..base() },

@@ -205,11 +205,10 @@ impl DiskDevice {
         at
     }
 
-    /// Stops the read-ahead for a request that arrived at `now`; returns the time at which the request gets the arm. A seek under
-    /// way is completed, and so is a sector, unless the drive can stop within one.
-    pub(super) fn preempt_read_ahead(&mut self, now: Time) -> Time {
+    /// Stops the task for a request that arrived at `now`; returns the time at which the request gets the arm. The minimum read-ahead
+    /// and a seek under way are completed, and so is a sector, unless the drive can stop within one.
+    pub(super) fn stop_task(&mut self, now: Time) -> Time {
         let Some(task) = self.task else { return now.max(self.free) };
-        // The minimum read-ahead is completed first.
         let now = if self.buffer.segment(task.segment).end < task.least {
             self.run_task_until(task.least.min(task.limit), now)
         } else {

@@ -79,6 +79,12 @@ impl Buffer {
         })
     }
 
+    /// Empties all segments.
+    pub(super) fn clear(&mut self) {
+        self.segments.fill(Segment::default());
+        self.uses = 0;
+    }
+
     /// Returns the size of a segment in blocks.
     #[inline]
     pub(super) const fn segment_blocks(&self) -> u64 {

@@ -412,6 +412,15 @@ impl Mechanism for DiskDevice {
         Some(&mut self.motion)
     }
 
+    /// Stops background work and empties the buffer.
+    fn power_cut(&mut self, now: Time) {
+        self.catch_up(now);
+        self.task.iter_mut().for_each(|task| task.least = 0);
+        self.stop_task(now);
+        self.buffer.clear();
+        (self.released_arms, self.ready, self.search_start) = Default::default();
+    }
+
     fn volatile_cache(&self) -> Option<&dyn VolatileCache> {
         (self.policy.fast_write != FastWrite::None).then_some(self as &dyn VolatileCache)
     }

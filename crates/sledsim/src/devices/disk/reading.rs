@@ -33,7 +33,7 @@ impl DiskDevice {
                 self.read_partial_hit(command, free, segment, connected)
             }
             Lookup::Miss => {
-                let free = self.preempt_read_ahead(command.at);
+                let free = self.stop_task(command.at);
                 self.read_miss(command, free)
             }
         }
@@ -43,7 +43,7 @@ impl DiskDevice {
     fn preempt_other_read_ahead(&mut self, segment: usize, at: Time) -> Time {
         match self.task {
             Some(task) if task.segment == segment => at,
-            _ => self.preempt_read_ahead(at),
+            _ => self.stop_task(at),
         }
     }
 

@@ -18,7 +18,7 @@ const WRITE_BACK: PassOptions =
 impl DiskDevice {
     /// Writes blocks that are in the drive to the medium, for a write-back that was dispatched at `start`.
     pub(super) fn write_back_blocks(&mut self, start: Time, blocks: BlockRange) -> Service {
-        let mut at = self.preempt_read_ahead(start);
+        let mut at = self.stop_task(start);
         let mut phases = PhaseTimeline::new(start);
         phases.background(at);
         at = self.read_partial_sectors(&mut phases, at, blocks);
@@ -29,15 +29,31 @@ impl DiskDevice {
         service(start, at, phases)
     }
 
-    /// Reads the physical sectors that a write changes in part; returns the time at which the arm is free again.
-    pub(super) fn read_partial_sectors(&mut self, phases: &mut PhaseTimeline, at: Time, blocks: BlockRange) -> Time {
+    /// Reads the first and the last physical sector of a write, as far as it changes them in part; returns the time at which the arm is
+    /// free again.
+    pub(super) fn read_partial_sectors(
+        &mut self,
+        phases: &mut PhaseTimeline,
+        mut at: Time,
+        blocks: BlockRange,
+    ) -> Time {
         let size = self.physical_sector_blocks;
-        if blocks.first.is_multiple_of(size) && blocks.end.is_multiple_of(size) {
-            return at;
+        let capacity = self.mechanics.layout().capacity_blocks();
+        let sector = |block: u64| {
+            let first = block - block % size;
+            BlockRange { first, end: (first + size).min(capacity) }
+        };
+        let (first, last) = (sector(blocks.first), sector(blocks.end - 1));
+        let is_partial = |sector: BlockRange| sector.first < blocks.first || blocks.end < sector.end;
+        let reads = match (is_partial(first), is_partial(last)) {
+            // Neighbours, or the same sector, are read in one pass.
+            (true, true) if last.first <= first.end => [Some(BlockRange { first: first.first, end: last.end }), None],
+            (starts, ends) => [starts.then_some(first), ends.then_some(last)],
+        };
+        for sectors in reads.into_iter().flatten() {
+            at = self.pass_over(phases, at, sectors, &PassOptions::READ_AHEAD);
         }
-        let end = blocks.end.next_multiple_of(size).min(self.mechanics.layout().capacity_blocks());
-        let sectors = BlockRange { first: blocks.first - blocks.first % size, end };
-        self.pass_over(phases, at, sectors, &PassOptions::READ_AHEAD)
+        at
     }
 
     /// Passes over blocks; returns the end of the last pass.

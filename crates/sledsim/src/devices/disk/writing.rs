@@ -71,7 +71,10 @@ impl DiskDevice {
     pub(super) fn write(&mut self, command: Command) -> Service {
         match self.task {
             Some(task) if task.writes() => {
-                if self.policy.combine_writes && task.limit == command.blocks.first {
+                if self.policy.combine_writes
+                    && task.limit == command.blocks.first
+                    && !self.needs_another_partial_sector(command.blocks)
+                {
                     let room = self.buffer.segment_blocks().saturating_sub(command.blocks.first - task.pass.lbn);
                     if room > 0 {
                         return self.append_to_write(command, room);
@@ -81,7 +84,7 @@ impl DiskDevice {
                 self.write_after_write_behind(command, free)
             }
             _ => {
-                let free = self.preempt_read_ahead(command.at);
+                let free = self.stop_task(command.at);
                 let BlockRange { first, .. } = command.blocks;
                 let segment = self.buffer.segment_for_write(command.blocks);
                 let setup = self.write_setup(command.at, first, segment);
@@ -108,6 +111,15 @@ impl DiskDevice {
         let end = self.task.filter(|task| task.writes()).map_or(at, |task| self.run_task_until(task.limit, at));
         phases.background(end);
         service(start, end + self.overheads.write_completion_ns, phases)
+    }
+
+    /// Returns true if a write that continues a write-behind ends in a part of a physical sector that has not been read for it.
+    fn needs_another_partial_sector(&self, blocks: BlockRange) -> bool {
+        let size = self.physical_sector_blocks;
+        let ends_whole = blocks.end.is_multiple_of(size) || blocks.end == self.mechanics.layout().capacity_blocks();
+        // The sector in which the write-behind ends was read for it.
+        let ends_in_same_sector = blocks.end - blocks.end % size < blocks.first;
+        !(ends_whole || ends_in_same_sector)
     }
 
     /// Appends a write to the write-behind that it continues; `room` is the free size of the segment, in blocks.

@@ -23,6 +23,11 @@ impl RowBuffer {
         self.capacity_rows > 0
     }
 
+    /// Empties the buffer.
+    pub(super) fn clear(&mut self) {
+        self.rows.clear();
+    }
+
     /// Returns true if the buffer holds all of `rows`.
     pub(super) fn holds(&self, rows: RangeInclusive<u64>) -> bool {
         rows.clone().count() <= self.rows.len() && rows.into_iter().all(|row| self.rows.contains(&row))

@@ -133,6 +133,24 @@ pub(super) struct IdleTime {
 /// If directions are fixed by the track, [`Location::slot`] is the row times this, plus 1 if the track has its rows in reverse order.
 const DIRECTIONS: u32 = 2;
 
+/// Checks options of writes and directions that exclude other values.
+fn check_effects(p: &MemsParameters) -> Result<(), Fault> {
+    if p.write_transfer == WriteTransfer::Before && p.bus_ms_per_block == 0.0 {
+        return Err(Fault::conflict("write_transfer", "before")
+            .says(" has no effect with ")
+            .key_is("bus_ms_per_block", 0.0)
+            .says(": leave it out, or give blocks a time on the bus"));
+    }
+    if p.row_direction == RowDirection::ByTrack && !p.bidirectional {
+        return Err(Fault::conflict("row_direction", "by-track")
+            .says(" has no effect with ")
+            .key_is("bidirectional", false)
+            .says(": leave it out, or set ")
+            .set("bidirectional", true));
+    }
+    Ok(())
+}
+
 /// Checks options of rows and tips that exclude a kind of transfer.
 fn check_transfer(p: &MemsParameters) -> Result<(), Fault> {
     let (crossed, fixed) = (p.write_transfer == WriteTransfer::Before, p.row_direction == RowDirection::ByTrack);
@@ -182,6 +200,7 @@ impl MemsDevice {
                 .option("acceleration_y_m_s2"));
         }
         check_transfer(p)?;
+        check_effects(p)?;
         check_access_speed(p, positioning.speed_m_s())?;
         if geometry.has_points() {
             points::check(p, &positioning)?;
@@ -473,6 +492,10 @@ impl Mechanism for MemsDevice {
         (!self.geometry.has_points()).then_some(&mut self.motion)
     }
 
+    fn power_cut(&mut self, _now: Time) {
+        self.buffer.clear();
+    }
+
     fn defects(&self) -> Option<&dyn Defects> {
         self.tips.have_failed().then_some(self as &dyn Defects)
     }
@@ -481,6 +504,10 @@ impl Mechanism for MemsDevice {
 impl Powered for MemsDevice {
     fn wake_ns(&self, now: Time) -> u64 {
         self.sled_at(now).wake_ns()
+    }
+
+    fn wakes_for(&self, now: Time, request: &Request) -> bool {
+        !self.is_buffered(request) && self.wake_ns(now) > 0
     }
 
     fn idle_ns(&self, now: Time) -> u64 {

@@ -1,5 +1,7 @@
 //! Services of the sled: the passes over rows, one after the other.
 
+use std::ops::RangeInclusive;
+
 use crate::devices::mems::device::{LastService, MemsDevice};
 use crate::devices::mems::energy::{ServiceWork, TracedPass};
 use crate::devices::mems::geometry::TrackRun;
@@ -187,11 +189,21 @@ impl MemsDevice {
         passes
     }
 
+    /// Returns the rows of a request, in LBN order.
+    fn rows_of(&self, request: &Request) -> RangeInclusive<u64> {
+        let per_row = u64::from(self.geometry.blocks_per_row);
+        request.lbn / per_row..=(request.end_lbn() - 1) / per_row
+    }
+
+    /// Returns true if a request is served from the buffer.
+    pub(super) fn is_buffered(&self, request: &Request) -> bool {
+        self.buffer.exists() && request.op == Op::Read && self.buffer.holds(self.rows_of(request))
+    }
+
     /// Serves a read from the buffer, without the sled, if the buffer holds all of its rows. Otherwise the sled passes over all of them with
     /// the tips of whole rows, which fills the buffer.
     pub(super) fn serve_buffered(&mut self, now: Time, request: &Request) -> Service {
-        let per_row = u64::from(self.geometry.blocks_per_row);
-        let rows = request.lbn / per_row..=(request.end_lbn() - 1) / per_row;
+        let rows = self.rows_of(request);
         if self.buffer.holds(rows.clone()) {
             self.buffer.touch(rows);
             let end = self.bus_free.max(now) + u64::from(request.blocks) * self.bus_ns_per_block;

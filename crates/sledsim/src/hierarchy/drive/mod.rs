@@ -239,11 +239,14 @@ impl Drive {
         self.await_free(service.free, context);
     }
 
-    /// Begins the transfers of writes for which the write cache has room now.
+    /// Serves the writes that need not wait for the write cache any longer.
     fn admit_waiting(&mut self, context: &mut Context<'_>) {
-        while let Some(request) = self.write_cache.as_mut().and_then(|cache| cache.admit_waiting()) {
+        while let Some((request, path)) = self.write_cache.as_mut().and_then(|cache| cache.admit_waiting()) {
             self.station.set_held(context.now(), self.write_cache.as_ref().map_or(0, |cache| cache.held()));
-            self.transfer(&request, context);
+            match path {
+                Path::Medium => self.station.push(context.now(), request),
+                Path::Cache | Path::Waits => self.transfer(&request, context),
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use super::defect_counters::DefectCounters;
 use super::delayed_startup::StartupDelay;
 use super::merging::Merging;
 use super::window::MeasurementWindow;
-use crate::devices::{self, Mechanism, MechanismChecker};
+use crate::devices::{self, Mechanism, MechanismChecker, Powered};
 use crate::engine::component::Measured;
 use crate::request::Request;
 use crate::schedulers::Scheduler;
@@ -39,6 +39,8 @@ pub(super) struct Station {
     /// Requests in command processing, each with the time at which it is ready.
     pub(super) incoming: VecDeque<(Time, Request)>,
     pub(super) delay: Option<StartupDelay>,
+    /// If start-ups are delayed: pending reads that the stopped device serves from its buffer. They go first.
+    buffered: VecDeque<Request>,
     pub(super) anticipation: Option<Anticipation>,
     pub(super) defects: DefectCounters,
     pub(super) window: MeasurementWindow,
@@ -58,6 +60,7 @@ impl Station {
             merging: None,
             incoming: VecDeque::new(),
             delay: None,
+            buffered: VecDeque::new(),
             anticipation: None,
             window: MeasurementWindow::default(),
             checker: None,
@@ -81,6 +84,9 @@ impl Station {
     /// Adds a ready request to the queue.
     #[inline]
     pub(super) fn push(&mut self, ready: Time, request: Request) {
+        if self.delay.is_some() && self.is_buffered(ready, &request) {
+            self.buffered.push_back(request);
+        }
         self.scheduler.push(ready, request, self.device.as_ref());
         if let Some(merging) = &mut self.merging {
             merging.arrived(request);
@@ -125,10 +131,19 @@ impl Station {
         }
         let decision = self.anticipation.as_mut().map_or(Decision::Pick, |anticipation| anticipation.decide(now));
         let must_wait = matches!(decision, Decision::Wait);
-        if must_wait || self.delay.is_some() && self.delays_startup(now) {
+        if must_wait {
             self.update_max_queue();
             return Dispatched::None;
         }
+        let delays_startup = self.delay.is_some() && self.delays_startup(now);
+        let decision = match self.buffered.pop_front() {
+            Some(request) => Decision::Take(request),
+            None if delays_startup => {
+                self.update_max_queue();
+                return Dispatched::None;
+            }
+            None => decision,
+        };
         // The queue is empty if a service has ended, or no request is ready yet.
         let Some(picked) = self.pick(&decision, now) else { return Dispatched::None };
         self.update_max_queue();
@@ -141,12 +156,12 @@ impl Station {
         Dispatched::Single(picked, service)
     }
 
-    /// Removes the next request from the queue: the anticipated one, or the scheduler's choice.
+    /// Removes the next request from the queue: that of the decision, or the scheduler's choice.
     #[inline]
     fn pick(&mut self, decision: &Decision, now: Time) -> Option<Request> {
         let Decision::Take(request) = decision else { return self.scheduler.pop(now, self.device.as_ref()) };
         let is_pending = self.scheduler.take(request, self.device.as_ref());
-        debug_assert!(is_pending, "{request:?} is pending for anticipation, but not in the scheduler");
+        debug_assert!(is_pending, "{request:?} is to be served next, but not in the scheduler");
         Some(*request)
     }
 
@@ -158,9 +173,15 @@ impl Station {
 
     /// Returns true if the device is stopped and the pending requests do not start it up yet.
     fn delays_startup(&mut self, now: Time) -> bool {
-        let (device, pending) = (&self.device, self.scheduler.len());
+        let (device, pending) = (&self.device, self.scheduler.len() - self.buffered.len());
         let is_stopped = || device.powered().is_some_and(|powered| powered.wake_ns(now) > 0);
         self.delay.as_mut().is_some_and(|delay| delay.must_wait(now, pending, is_stopped))
+    }
+
+    /// Returns true if the device is stopped and serves a request from its buffer. Requests that are served together bypass the buffer.
+    fn is_buffered(&self, now: Time, request: &Request) -> bool {
+        let is_stopped = |powered: &dyn Powered| powered.wake_ns(now) > 0 && !powered.wakes_for(now, request);
+        self.merging.is_none() && self.device.powered().is_some_and(is_stopped)
     }
 
     /// Must be called at each dispatch: the first one ends the idle period in which the window started.
@@ -279,6 +300,8 @@ impl Station {
         self.incoming.clear();
         self.merging.iter_mut().for_each(Merging::forget);
         self.delay.iter_mut().for_each(StartupDelay::forget);
+        self.buffered.clear();
+        self.device.power_cut(now);
         self.anticipation.iter_mut().for_each(Anticipation::forget);
     }
 

@@ -32,7 +32,7 @@ pub(super) enum Path {
     Cache,
     /// By the mechanism.
     Medium,
-    /// Later: the cache is full, or a flush is under way.
+    /// Later: the cache is full, an older write of the same blocks is not in it yet, or a flush is under way.
     Waits,
 }
 
@@ -61,7 +61,8 @@ pub(super) struct WriteCache {
     writing: Range<u64>,
     /// Transfers under way.
     transfers: Vec<Transfer>,
-    /// Writes for which the cache has no room.
+    /// Writes for which the cache has no room, and writes to the medium that overlap older ones which are not in the cache yet; in the
+    /// order of arrival.
     waiting: VecDeque<Request>,
     /// The flush under way, and the requests behind it.
     flush: Option<Request>,
@@ -126,11 +127,13 @@ impl WriteCache {
                 Path::Cache
             }
             Op::Read => Path::Medium,
-            Op::Write
-                if request.flags.contains(Flags::DURABLE) || u64::from(request.blocks) > self.parameters.blocks =>
-            {
-                // It replaces older data, which must not reach the medium after it.
-                self.remove(request.lbn..request.end_lbn());
+            Op::Write if self.bypasses(request) => {
+                let overlaps = |older: &Request| older.lbn < request.end_lbn() && request.lbn < older.end_lbn();
+                if self.is_arriving(request) || self.waiting.iter().any(overlaps) {
+                    self.waiting.push_back(*request);
+                    return Path::Waits;
+                }
+                self.replace(request);
                 Path::Medium
             }
             Op::Write if self.waiting.is_empty() && self.has_room(request) => {
@@ -145,14 +148,36 @@ impl WriteCache {
         }
     }
 
-    /// The next waiting write, if there is room for it now.
-    pub(super) fn admit_waiting(&mut self) -> Option<Request> {
-        let next = self.waiting.front()?;
-        if !self.has_room(next) {
+    /// The next waiting write and how it is served, if it need not wait any longer.
+    pub(super) fn admit_waiting(&mut self) -> Option<(Request, Path)> {
+        let next = *self.waiting.front()?;
+        let path = if self.bypasses(&next) && !self.is_arriving(&next) {
+            self.replace(&next);
+            Path::Medium
+        } else if !self.bypasses(&next) && self.has_room(&next) {
+            self.counters.cached_writes += 1;
+            Path::Cache
+        } else {
             return None;
-        }
-        self.counters.cached_writes += 1;
-        self.waiting.pop_front()
+        };
+        self.waiting.pop_front();
+        Some((next, path))
+    }
+
+    /// Returns true if a write goes to the medium.
+    fn bypasses(&self, write: &Request) -> bool {
+        write.flags.contains(Flags::DURABLE) || u64::from(write.blocks) > self.parameters.blocks
+    }
+
+    /// Returns true if blocks of a request are being transferred to the cache.
+    fn is_arriving(&self, request: &Request) -> bool {
+        let overlaps = |blocks: &Range<u64>| blocks.start < request.end_lbn() && request.lbn < blocks.end;
+        self.transfers.iter().any(|transfer| overlaps(&transfer.written))
+    }
+
+    /// Removes the data that a write to the medium replaces: it must not reach the medium after that write.
+    fn replace(&mut self, write: &Request) {
+        self.remove(write.lbn..write.end_lbn());
     }
 
     /// Returns true if all blocks of a read are in the cache.
@@ -182,7 +207,7 @@ impl WriteCache {
     /// Returns true if the cache is so full that it is written back in turn with requests.
     fn is_filling_up(&self) -> bool {
         let is_beyond = |used: u64, most: u64| used as f64 >= self.parameters.forced_share * most as f64;
-        !self.waiting.is_empty()
+        self.waiting.front().is_some_and(|next| !self.bypasses(next))
             || is_beyond(self.used_blocks(), self.parameters.blocks)
             || self.parameters.extents.is_some_and(|most| is_beyond(self.used_extents() as u64, most.into()))
     }

@@ -163,9 +163,11 @@ impl Lines {
         true
     }
 
-    /// The line that the policy evicts next, if it is dirty. Lines with accesses under way are passed over. `None` if a slot is free.
-    pub fn dirty_victim(&self) -> Option<u64> {
-        if self.policy.len() < self.policy.capacity() {
+    /// The first dirty line among those that the policy evicts next to admit `admitted` lines. Lines with accesses under way are passed
+    /// over. `None` if they are clean, or enough slots are free.
+    pub fn dirty_victim(&self, admitted: u32) -> Option<u64> {
+        let mut evicted = admitted.saturating_sub(self.policy.capacity() - self.policy.len());
+        if evicted == 0 {
             return None;
         }
         let mut victim = None;
@@ -173,7 +175,8 @@ impl Lines {
             let (pins, line) = (self.pins[slot as usize], self.policy.key(slot));
             let is_dirty = pins == 1 && self.dirty.contains(&line);
             victim = is_dirty.then_some(line);
-            pins > 0 && !is_dirty
+            evicted -= u32::from(pins == 0);
+            evicted > 0 && !is_dirty
         });
         victim
     }

@@ -212,7 +212,7 @@ impl RamCache {
             self.wait_for_line(piece.line, rest, context);
             return None;
         }
-        if let Some(victim) = self.dirty_victim() {
+        if let Some(victim) = self.dirty_victim(1) {
             self.wait_for_victim(victim, rest, context);
             return None;
         }
@@ -224,10 +224,10 @@ impl RamCache {
         Some(slot)
     }
 
-    /// The dirty line that has to be written before a line can be admitted, if any.
-    fn dirty_victim(&self) -> Option<u64> {
+    /// The first dirty line that has to be written before `admitted` lines can be admitted, if any.
+    fn dirty_victim(&self, admitted: u32) -> Option<u64> {
         if self.waits_for_victim {
-            self.lines.dirty_victim()
+            self.lines.dirty_victim(admitted)
         } else {
             None
         }
@@ -346,7 +346,7 @@ impl RamCache {
         if self.lines.stop_if_policy_failed(request, context) {
             return;
         }
-        while !self.stalled.is_empty() && (self.lines.can_admit() || self.dirty_victim().is_some()) {
+        while !self.stalled.is_empty() && (self.lines.can_admit() || self.dirty_victim(1).is_some()) {
             let Some(blocks) = self.stalled.pop_front() else { break };
             self.counts.stall_ns += u128::from(now - blocks.since);
             let others = self.stalled.len();

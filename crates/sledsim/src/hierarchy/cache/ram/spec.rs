@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::RamCache;
 use crate::engine::Component;
@@ -193,6 +194,7 @@ impl RamCacheSpec {
         Faults::of_all([
             self.check_size(capacity_blocks, block_bytes).map_err(Faults::from),
             self.policy.validate().map_err(|faults| faults.within("policy")),
+            self.check_write_through(),
             self.check_demand().map_err(Faults::from),
             self.check_water().map_err(Faults::from),
             self.check_writes(block_bytes).map_err(Faults::from),
@@ -223,6 +225,24 @@ impl RamCacheSpec {
                 .says(": a cache has at most 2^31 - 1 lines"));
         }
         Ok(())
+    }
+
+    /// Checks that no key is about dirty lines if there are none.
+    fn check_write_through(&self) -> Result<(), Faults> {
+        if self.write != WritePolicy::Through {
+            return Ok(());
+        }
+        let check = |key: &str, value: Value, is_given: bool| {
+            if !is_given {
+                return Ok(());
+            }
+            let fault = Fault::conflict(key, value).says(" has no effect with ").key_is("write", "through");
+            Err(fault.says(", as no line is dirty then: leave one of them out"))
+        };
+        Faults::of_all([
+            check("eviction", "wait".into(), self.eviction == Eviction::Wait),
+            check("flush.demand_only", true.into(), self.flush.demand_only),
+        ])
     }
 
     fn check_demand(&self) -> Result<(), Fault> {

@@ -42,6 +42,11 @@ impl RamCache {
             return;
         }
         let admits = !job.bypasses && self.stalled.is_empty();
+        if let (true, Some(victim)) = (admits, self.dirty_victim_of_write(range)) {
+            let blocks = JobBlocks { job: id, range, since: context.now(), is_counted: true };
+            self.wait_for_victim(victim, blocks, context);
+            return;
+        }
         let mut has_all_lines = true;
         for piece in pieces(range, self.lines.line_blocks) {
             let found = self.lines.find(piece.line);
@@ -72,6 +77,15 @@ impl RamCache {
         let flags = request.flags.with(self.durability());
         let part = self.send(id, Part::WriteThrough { job: id }, Request { flags, ..request }, payload, context);
         self.write_began(range, part);
+    }
+
+    /// The first dirty line that has to be written before the missing lines of a range can be admitted, if any.
+    fn dirty_victim_of_write(&self, range: BlockRange) -> Option<u64> {
+        if !self.waits_for_victim {
+            return None;
+        }
+        let missing = pieces(range, self.lines.line_blocks).filter(|piece| self.lines.find(piece.line).is_none());
+        self.dirty_victim(to_u32(missing.count() as u64))
     }
 
     /// The flags of writes to the child. Those of a non-volatile cache are durable, because it may evict its copy afterwards.
