@@ -16,6 +16,7 @@ from sledsim.studies.calibration.fitted_disk import FittedDisk as FittedDisk
 from sledsim.studies.calibration.fitted_disk import matched_disk as matched_disk
 from sledsim.studies.drive_calibration.calibration import DriveCalibration as DriveCalibration
 from sledsim.studies.drive_calibration.calibration import calibrate_drive as calibrate_drive
+from sledsim.studies.drive_calibration.refinement import refine_drive as refine_drive
 from sledsim.studies.hit_ratios.ratios import HitRatios as HitRatios
 from sledsim.studies.hit_ratios.ratios import hit_ratio as hit_ratio
 from sledsim.studies.objective.objective_tests import ObjectiveTest as ObjectiveTest

@@ -338,7 +338,8 @@ def _fit_write_cache(
         return total
 
     streams = [name for name in ("write-stream",) if name in logs]
-    settle, window = 0.0, WINDOWS[6]
+    settle = 0.0
+    window: int | None = 8
     errors: dict[int | None, float] = {}
     settles: dict[float, float] = {}
     for _ in range(2):

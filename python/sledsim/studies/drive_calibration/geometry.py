@@ -90,7 +90,7 @@ def chained(
     if knot > 512 and (np.abs(late - shift) > 0.8).mean() > 0.001:
         # The gaps vary.
         return chained(stamps_ms, latencies_ms, knot // 2)
-    return sums + shift
+    return np.asarray(sums + shift, dtype=np.float64)
 
 
 def find_period(lbns: "NDArray[np.int64]", end_ms: "NDArray[np.float64]") -> tuple[float, float]:
@@ -111,11 +111,8 @@ def find_period(lbns: "NDArray[np.int64]", end_ms: "NDArray[np.float64]") -> tup
     apart = apart[by_gap]
 
     def score(frequency: "NDArray[np.float64]", gaps: "NDArray[np.float64]") -> "NDArray[np.float64]":
-        parts = [
-            np.abs(np.exp(2j * np.pi * np.outer(each, gaps)).mean(axis=1))
-            for each in np.array_split(frequency, max(len(frequency) * len(gaps) // 2_000_000, 1))
-        ]
-        return np.concatenate(parts)
+        parts = np.array_split(frequency, max(len(frequency) * len(gaps) // 2_000_000, 1))
+        return np.concatenate([np.cos(2 * np.pi * np.outer(each, gaps)).mean(axis=1) for each in parts])
 
     low, high = LEAST_RPM / 60e3, MOST_RPM / 60e3
     gaps = apart[: max(256, len(apart) // 16)]
@@ -229,8 +226,8 @@ class ZoneMap:
     """A zone: the angle of each of its sectors.
 
     Sector *j* of the zone is on track *k* = *j* // ``sectors_per_track``, after *c* = *k* // ``tracks_per_change``
-    changes of cylinder (or of surface, in seek-first layouts). Its angle is ``angle + j / sectors_per_track + skew * k +
-    extra * c`` revolutions.
+    changes of cylinder (or of surface, in seek-first layouts). Its angle in revolutions is
+    ``angle + j / sectors_per_track + skew * k + extra * c``.
 
     Parameters
     ----------
@@ -325,9 +322,7 @@ def join_zones(
     for zone, first, end in zip(zones, firsts, [*firsts[1:], 1 << 62], strict=True):
         inside = (lbns >= first) & (lbns < end)
         is_known = zone.coherence >= LEAST_COHERENCE
-        placed.append(
-            _with_angle(replace(zone, first=first), lbns[inside], angles[inside], skew_is_known=is_known)
-        )
+        placed.append(_with_angle(replace(zone, first=first), lbns[inside], angles[inside], skew_is_known=is_known))
     return placed
 
 
@@ -382,13 +377,15 @@ def _changes(tracks: "NDArray[np.int64]", jumps: "NDArray[np.float64]") -> tuple
     """Return the skew, the additional skew at changes, the tracks between changes, and the first track after one."""
     import numpy as np
 
+    beyond = (jumps - np.median(jumps) + 0.05) % 1.0
+    tracks, jumps = tracks[beyond < 0.5], jumps[beyond < 0.5]
     ordered = np.sort(jumps)
     # Two kinds of jumps: the split with the largest variance between them.
     number = np.arange(1, len(ordered))
     sums = np.cumsum(ordered)
     apart = (sums[-1] - sums[:-1]) / (len(ordered) - number) - sums[:-1] / number
     between = number * (len(ordered) - number) * apart**2
-    between[-2:] = 0.0
+    between[-1:] = 0.0
     split = int(np.argmax(between)) + 1 if len(ordered) > 4 else 0
     low, high = ordered[:split], ordered[split:]
     noise = np.median(np.abs(low - np.median(low))) if split else 0.0
@@ -404,7 +401,10 @@ def _changes(tracks: "NDArray[np.int64]", jumps: "NDArray[np.float64]") -> tuple
     apart = np.diff(late)
     best = (0.0, 1, int(late[0]))
     seen, times = np.unique(apart, return_counts=True)
+    usual = len(np.unique(tracks)) / len(late)
     for period in np.sort(seen[np.argsort(times)[-20:]]):
+        if not usual / 1.6 < period < 1.6 * usual:
+            continue
         phases, counts = np.unique(late % period, return_counts=True)
         share = counts.max() / len(late)
         if share > best[0] + 0.05 or (share > best[0] - 0.05 and period > best[1] and share > 0.6):
@@ -426,7 +426,8 @@ def _with_angle(
     reach = float(np.ptp(tracks)) or 1.0
 
     def coherence(change: "NDArray[np.float64]") -> "NDArray[np.float64]":
-        return np.abs(np.exp(2j * np.pi * (base[None, :] - change[:, None] * tracks[None, :])).mean(axis=1))
+        turned = np.exp(2j * np.pi * (base[None, :] - change[:, None] * tracks[None, :]))
+        return np.asarray(np.abs(turned.mean(axis=1)), dtype=np.float64)
 
     widest = 0.6 / reach if skew_is_known else 2.5 / zone.sectors_per_track
     changes = np.arange(-widest, widest, 0.15 / reach)

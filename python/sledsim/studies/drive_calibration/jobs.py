@@ -146,12 +146,12 @@ def _probes(random: "np.random.Generator", sectors: int, number: int) -> "NDArra
 
 
 def _streams(sectors: int, size: int, scale: float) -> "NDArray[np.int64]":
-    """Return sequential reads at places over the whole drive; every eighth stream is sixteen times as long."""
+    """Return sequential reads at places over the whole drive; every eighth stream is 32 times as long."""
     import numpy as np
 
     places = max(round(96 * scale), 24)
     starts = np.linspace(0, sectors, places, endpoint=False).astype(np.int64)
-    lengths = np.where(np.arange(places) % 8 == 0, 1 << 21, 1 << 17)
+    lengths = np.where(np.arange(places) % 8 == 0, 1 << 22, 1 << 17)
     lengths = np.minimum(lengths, np.where(np.arange(places) % 8 == 0, 4, 1) * (sectors // places))
     lengths = np.minimum(lengths, sectors - starts)
     parts = [start + np.arange(0, length - size, size) for start, length in zip(starts, lengths, strict=True)]
@@ -290,5 +290,5 @@ def read_description(folder: Path) -> tuple[int, float]:
         described = json.loads(path.read_text())
         return int(described["capacity_bytes"]), float(described["scale"])
     except (OSError, ValueError, KeyError, TypeError):
-        message = f"no valid {DESCRIPTION} in {folder}: write the jobs first, with sledsim calibrate --jobs {folder}"
+        message = f"no folder of jobs: write the jobs first, with sledsim calibrate --jobs {folder}"
         raise make_error(SledsimError, "missing", message, path="folder", value=str(folder), file=path) from None
