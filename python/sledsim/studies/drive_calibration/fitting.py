@@ -40,6 +40,8 @@ LEAST_SHARE = 0.5
 CANDIDATES = 6
 #: Windows that are tried for the command queue and the write cache; None chooses among all.
 WINDOWS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, None)
+#: Reductions of the head switch that are tried, ms: those of its interval.
+SWITCHES = (0.0, 0.1, 0.2, 0.3)
 #: Capacities of the write cache that are tried, blocks.
 BLOCKS = (1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 524288)
 #: Settling times of writes that are tried, ms.
@@ -233,7 +235,8 @@ def flush_times_ms(log: Log, writes: int) -> float:
     groups = len(log.stamps_ms) // writes
     last = log.stamps_ms[writes - 1 :: writes][: groups - 1]
     first = log.stamps_ms[writes::writes][: groups - 1] - log.latency_ms[writes::writes][: groups - 1]
-    return float(np.mean(first - last))
+    # The first flush also writes what earlier jobs left in the cache.
+    return float(np.mean((first - last)[1:]))
 
 
 def fit_behaviour(
@@ -325,8 +328,15 @@ def _fit_write_cache(
     groups = {f"flush-{number}": number for number in (1, 8, 64) if f"flush-{number}" in logs}
     measured = {name: flush_times_ms(logs[name], number) for name, number in groups.items()}
 
-    def error(settle: float, window: int | None, names: "Iterable[str]") -> float:
-        keys = {"write_settle_ms": settle, "write_cache": {"blocks": 65536, "extents": 512, "window": window}}
+    switch = fit.device["head_switch_ms"]
+
+    def error(times: tuple[float, float], window: int | None, names: "Iterable[str]") -> float:
+        """Return the error of a settling time and a reduction of the head switch, ms."""
+        keys = {
+            "write_settle_ms": times[0],
+            "head_switch_ms": max(switch - times[1], 0.0),
+            "write_cache": {"blocks": 65536, "extents": 512, "window": window},
+        }
         total = 0.0
         for name in names:
             log = served(name, **keys)
@@ -338,18 +348,24 @@ def _fit_write_cache(
         return total
 
     streams = [name for name in ("write-stream",) if name in logs]
-    settle = 0.0
+    times = (0.0, 0.0)
     window: int | None = 8
     errors: dict[int | None, float] = {}
-    settles: dict[float, float] = {}
+    settles: dict[tuple[float, float], float] = {}
     for _ in range(2):
-        # The settling decides the time of a single write, and whether a stream of writes loses revolutions.
+        # The settling decides the time of a single write. With a switch that is too long for the skews, a stream of
+        # writes would lose revolutions.
+        names = [*(name for name in groups if name != "flush-64"), *streams]
         settles = {
-            each: error(each, window, [*(name for name in groups if name != "flush-64"), *streams]) for each in SETTLES
+            (settle, less): error((settle, less), window, names)
+            for settle in SETTLES
+            for less in (SWITCHES if streams else (0.0,))
         }
-        settle = min(settles, key=settles.__getitem__)
-        errors = {each: error(settle, each, (name for name in groups if name != "flush-1")) for each in WINDOWS}
+        times = min(settles, key=settles.__getitem__)
+        errors = {each: error(times, each, (name for name in groups if name != "flush-1")) for each in WINDOWS}
         window = min(errors, key=errors.__getitem__)
+    settle = times[0]
+    fit.device["head_switch_ms"] = round(max(switch - times[1], 0.0), 4)
     near = [each for each in WINDOWS if errors[each] < errors[window] + 0.002]
     keys = {"write_settle_ms": settle}
     fit.device["write_settle_ms"] = settle
@@ -375,7 +391,7 @@ def _fit_write_cache(
     by_extents = {extents: write_error(extents) for extents in EXTENTS}
     extents = min(by_extents, key=by_extents.__getitem__)
     alike = [each for each in EXTENTS if by_extents[each] < by_extents[extents] + 0.03]
-    alike_settles = [each for each in settles if settles[each] < settles[settle] + 0.004]
+    alike_settles = [each[0] for each in settles if settles[each] < settles[times] + 0.004]
     fit.device["write_cache"] = {**chosen, "extents": extents}
     text = {each: "all" if each is None else str(each) for each in WINDOWS}
     fit.parameters += [

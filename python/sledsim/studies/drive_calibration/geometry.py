@@ -429,11 +429,14 @@ def _with_angle(
         turned = np.exp(2j * np.pi * (base[None, :] - change[:, None] * tracks[None, :]))
         return np.asarray(np.abs(turned.mean(axis=1)), dtype=np.float64)
 
-    widest = 0.6 / reach if skew_is_known else 2.5 / zone.sectors_per_track
-    changes = np.arange(-widest, widest, 0.15 / reach)
-    parts = np.array_split(changes, max(len(changes) * len(lbns) // 2_000_000, 1))
-    found = np.concatenate([coherence(part) for part in parts])
-    best = changes[np.argmax(found)]
+    best = 0.0
+    for widest in (0.6 / reach,) if skew_is_known else (2.5 / zone.sectors_per_track, 10 / zone.sectors_per_track):
+        changes = np.arange(-widest, widest, 0.15 / reach)
+        parts = np.array_split(changes, max(len(changes) * len(lbns) // 2_000_000, 1))
+        found = np.concatenate([coherence(part) for part in parts])
+        best = float(changes[np.argmax(found)])
+        if found.max() >= LEAST_COHERENCE:
+            break
     fine = best + np.linspace(-0.2, 0.2, 11 if skew_is_known else 81) / reach
     best = fine[np.argmax(coherence(fine))]
     residual = np.exp(2j * np.pi * (base - best * tracks)).mean()
