@@ -180,7 +180,9 @@ def test_logs_without_requests_can_be_read(tmp_path: Path) -> None:
     for suffix in ("parquet", "csv", "json"):
         path = tmp_path / f"log.{suffix}"
         assert sledsim.run(SCENARIO, overrides=nothing, log=path).requests.completed == 0
-        assert duckdb.sql(f"SELECT count(*) FROM '{path}'").fetchall() == [(0,)]
+        with duckdb.connect() as connection:
+            connection.execute(f"SELECT count(*) FROM '{path}'")
+            assert connection.fetchall() == [(0,)]
 
 
 def test_missing_logs_and_bad_log_paths_raise_errors(result: sledsim.Result, tmp_path: Path) -> None:

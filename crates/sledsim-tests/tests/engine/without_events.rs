@@ -231,7 +231,7 @@ fn observer_is_checked_after_refused_requests() {
     let spec: Result<SystemSpec, _> =
         serde_json::from_value(json!({"kind": "drive", "device": device_spec("g2"), "scheduler": {"name": "fcfs"}}));
     for until in [None, Some(Time::from_ns(1_000_000_000))] {
-        let mut system = assemble(&spec.as_ref().expect("a system"), 1, &mut |_, id, _| id).expect("it fits");
+        let mut system = assemble(spec.as_ref().expect("a system"), 1, &mut |_, id, _| id).expect("it fits");
         let limits = RunLimits { until, ..RunLimits::default() };
         let mut checks = Checks(Vec::new());
         let mut workload = MostlyBeyond { taken: 0, requests: 9 };

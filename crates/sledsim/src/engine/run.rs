@@ -452,8 +452,9 @@ impl<O: Observer> Run<'_, O> {
                 handle_completion(&refused, &mut **workload, *observer, counts, None);
                 in_system = known_ends.outstanding(request.arrival);
             }
-            while !is_refused {
-                let is_done = root.serve(Some(&request), &mut |completion| {
+            let mut is_done = is_refused;
+            while !is_done {
+                is_done = root.serve(Some(&request), &mut |completion| {
                     finished = finished.max(completion.service.end);
                     if !completion.request.is_flush() {
                         known_ends.end(completion.service.end);
@@ -464,11 +465,12 @@ impl<O: Observer> Run<'_, O> {
                         handle_completion(completion, &mut **workload, *observer, counts, None);
                     }
                 });
-                if is_done {
-                    break;
-                }
-                let fraction_taken = workload.fraction_taken();
-                if !keep_going(Progress { submitted: counts.submitted, now: finished, fraction_taken }) {
+                let progress = || Progress {
+                    submitted: counts.submitted,
+                    now: finished,
+                    fraction_taken: workload.fraction_taken(),
+                };
+                if !is_done && !keep_going(progress()) {
                     end = EndReason::Interrupted;
                     break 'arrivals;
                 }

@@ -326,7 +326,7 @@ mod tests {
     /// Reads values as the format's specification says.
     fn decoded(bytes: &[u8]) -> Vec<i64> {
         let mut at = 0;
-        let mut varint = |at: &mut usize| {
+        let varint = |at: &mut usize| {
             let mut value = 0;
             for place in 0.. {
                 let byte = bytes[*at];
@@ -372,7 +372,7 @@ mod tests {
                 (0..count as u64).collect(),
                 (0..count as u64).map(|it| it.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect(),
                 (0..count as u64).map(|it| if it % 2 == 0 { 0 } else { u64::MAX }).collect(),
-                (0..count as u64).map(|it| it % 3 << 62).collect(),
+                (0..count as u64).map(|it| (it % 3) << 62).collect(),
             ] {
                 let (_, encoded_count, encoded) = encode(&LogValues::U64(values.clone()));
                 let found: Vec<u64> = decoded(&encoded).into_iter().map(|value| value as u64).collect();
