@@ -47,6 +47,7 @@ def test_the_expected_devices_are_there() -> None:
     assert {"atlas10k", "cheetah4LP", "cheetah9LP", "barracuda", "hp_c2247a", "st41601n"} <= {*of("disk")}
     assert {"atlas10k-50mb", "superdisk", "uberdisk", "cheetah73"} <= {*of("disk")}
     assert {"travelstar", "ultrastar36z15", "barracuda-2t", "hgst-7k8"} <= {*of("disk")}
+    assert {"exos-2x14", "mg10-20t", "travelstar-5k320"} <= {*of("disk")}
     assert (of("simpledisk-constant"), of("simpledisk-linear")) == (["simpledisk-constant"], ["simpledisk-linear"])
 
 

@@ -55,6 +55,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "mwb": {"mems": "g2", "disk": "atlas10k"},
     "mcd": {"mems": "g2", "disk": "atlas10k"},
     "tiers": {"fast": "g2", "slow": "atlas10k"},
+    "zoned": {"child": "atlas10k"},
 }
 
 

@@ -16,7 +16,7 @@ const ANGLES: f64 = 9_007_199_254_740_992.0;
 /// Bits of an angle that are dropped, because a float has 53. Rounding would make the last angle a whole revolution.
 const FINER_BITS: u32 = 11;
 
-/// The mechanics of a disk drive.
+/// The mechanics of a disk drive; of one of its actuators, if these are tied to ranges of LBNs.
 #[pyclass(frozen, module = "sledsim._core")]
 pub struct Disk {
     mechanics: Mechanics,
@@ -30,7 +30,8 @@ impl Disk {
         let DeviceSpec::Disk(parameters) = &device.spec else {
             return Err(errors::invalid_argument("this device has no platters: it is not a disk drive"));
         };
-        let mechanics = errors::catch_panic(|| Mechanics::new(parameters))?.map_err(errors::scenario)?;
+        let one = errors::catch_panic(|| parameters.of_one_actuator())?.map_err(errors::scenario)?;
+        let mechanics = errors::catch_panic(|| Mechanics::new(&one))?.map_err(errors::scenario)?;
         let figures = errors::catch_panic(|| Characteristics::of(parameters))?.map_err(errors::scenario)?;
         Ok(Self { mechanics, figures })
     }

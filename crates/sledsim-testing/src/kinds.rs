@@ -36,6 +36,9 @@ pub fn over(kind: &str, blocks: u64, below: &dyn Fn(u64) -> Value) -> Value {
     let mut keys = match kind {
         "drive" => return drive(blocks),
         "partition" => json!({"child": below(blocks + 5), "first_block": 5, "bytes": bytes(blocks)}),
+        "zoned" => json!({
+            "child": below(blocks), "zone_bytes": bytes(7), "conventional_zones": 1, "out_of_order": "rewrite", "full": true,
+        }),
         "volumes" => json!({"members": members(3, blocks / 2 + 4), "volumes": volumes(blocks)}),
         "concat" => json!({"members": members(3, blocks.div_ceil(3))}),
         "stripe" => json!({"members": members(3, blocks.div_ceil(3) + 2), "unit_bytes": bytes(3)}),

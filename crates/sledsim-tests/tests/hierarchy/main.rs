@@ -1,5 +1,6 @@
 //! Components over other components: closed forms of times, and data integrity.
 
+mod actuator_ranges;
 mod anticipation;
 mod arrays;
 mod cache_replacement;
@@ -14,3 +15,4 @@ mod ram_cache;
 mod tiers;
 mod volume_moves;
 mod write_buffer;
+mod zoned;

@@ -170,3 +170,48 @@ const HGST: [Figure; 5] = [
     figure("sequential write (MB/s)", 205.0, Some(207.0), 0.05),
     figure("flush after a random write, median (ms)", 14.5, Some(12.1), 0.25),
 ];
+
+/// MB/s of 1 MiB reads one after the other from the first block on, one stream for each actuator.
+fn outer_mb_s(name: &str, actuators: u64, requests: u64) -> f64 {
+    let mut host = host(name);
+    let range = host.capacity_blocks() / actuators;
+    let mut next: Vec<u64> = (0..actuators).map(|actuator| actuator * range).collect();
+    let read = |host: &mut Host, next: &mut u64| {
+        host.submit(Op::Read, *next, LARGE, Flags::NONE);
+        *next += u64::from(LARGE);
+    };
+    next.iter_mut().for_each(|next| read(&mut host, next));
+    for _ in 0..actuators * requests {
+        let actuator = host.completion().request.lbn / range;
+        read(&mut host, &mut next[actuator as usize]);
+    }
+    (actuators * requests * u64::from(LARGE) * 512) as f64 / 1e6 / (host.now().ns() as f64 * 1e-9)
+}
+
+#[test]
+fn exos_2x14_has_the_published_figures_of_its_drive() {
+    let drive = "exos-2x14";
+    let reads = size(8_000, 40_000);
+    let ours = [outer_mb_s(drive, 2, 500), outer_mb_s(drive, 1, 500), random_reads(drive, 32, reads).1];
+    compare(drive, &EXOS, &ours);
+}
+
+const EXOS: [Figure; 3] = [
+    figure("sequential read in both halves (MB/s)", 524.0, None, 0.03),
+    figure("sequential read in one half (MB/s)", 262.0, None, 0.03),
+    figure("random reads per second, 32 outstanding", 304.0, None, 0.25),
+];
+
+#[test]
+fn mg10_20t_has_the_published_rate_of_its_drive() {
+    compare("mg10-20t", &[figure("sequential read (MB/s)", 281.0, None, 0.03)], &[outer_mb_s("mg10-20t", 1, 500)]);
+}
+
+#[test]
+fn travelstar_5k320_has_the_published_seek_and_latency_of_its_drive() {
+    let drive = "travelstar-5k320";
+    let (alone, _) = random_reads(drive, 1, size(8_000, 40_000));
+    let mean = alone.iter().sum::<f64>() / alone.len() as f64;
+    // The average seek of 12 ms and half a revolution of 11.1 ms.
+    compare(drive, &[figure("random read, mean (ms)", 17.5, None, 0.03)], &[mean]);
+}

@@ -8,7 +8,7 @@ use super::disk::{CommandQueue, WriteCache};
 use super::{Estimate, MechanismState, MotionLog, Plan, Platter, Together};
 use crate::engine::details::Count;
 use crate::engine::Stop;
-use crate::power::{EnergyAccount, SpinDown};
+use crate::power::{EnergyAccount, SharedSpindle, SpinDown};
 use crate::request::{Op, Request};
 use crate::service::{EnergyLedger, Service};
 use crate::time::Time;
@@ -156,6 +156,11 @@ pub trait Mechanism: DynClone + Send {
 
     /// Returns [`Mechanism::powered`], to be changed.
     fn powered_mut(&mut self) -> Option<&mut dyn Powered> {
+        None
+    }
+
+    /// Returns the mechanism as one of several over a spindle, if it can be one and its power is known.
+    fn shared_spindle(&mut self) -> Option<&mut dyn SharedSpindle> {
         None
     }
 

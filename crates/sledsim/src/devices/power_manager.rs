@@ -93,6 +93,8 @@ pub(super) struct PowerManager {
     last_wake_up: Option<WakeUp>,
     /// Energy that an ideal policy would have saved in the idle periods before the last wake-up.
     regret_j: f64,
+    /// False if another mechanism of the device counts start-ups and idle modes.
+    is_counting: bool,
 }
 
 impl PowerManager {
@@ -123,7 +125,13 @@ impl PowerManager {
             account: EnergyAccount::new(Activity::READY, powers),
             last_wake_up: None,
             regret_j: 0.0,
+            is_counting: true,
         })
+    }
+
+    /// Sets whether start-ups and idle modes are counted here, rather than by another mechanism of the device.
+    pub(super) fn set_counting(&mut self, is_counting: bool) {
+        self.is_counting = is_counting;
     }
 
     /// Sets the policy that decides when the device enters idle modes; `None`: after the time given with each mode.
@@ -145,9 +153,15 @@ impl PowerManager {
     #[inline]
     pub(super) fn wake_ns(&self, now: Time, idle_since: Option<Time>) -> u64 {
         match idle_since.map_or(0, |since| now.saturating_since(since)) {
-            0 => 0,
+            0 => self.rest_of_wake_up_ns(now),
             idle_ns => self.spin_down.ladder().modes()[self.spin_down.mode_at(idle_ns)].wake_ns,
         }
+    }
+
+    /// Returns the time until the end of a wake-up under way at `now`, for a request to another mechanism of the device.
+    #[inline]
+    fn rest_of_wake_up_ns(&self, now: Time) -> u64 {
+        self.last_wake_up.map_or(0, |last| last.until.saturating_since(now))
     }
 
     /// Ends the idle period, if there is one, for a request dispatched now; returns the request's wake-up time.
@@ -156,7 +170,7 @@ impl PowerManager {
         let spent_ns = self.spin_down.spent_ns(idle_ns);
         add_activity(&mut self.account, self.last_wake_up, activity, Some(&spent_ns));
         if idle_ns == 0 {
-            return 0;
+            return self.rest_of_wake_up_ns(activity.now);
         }
         let mode = self.spin_down.mode_at(idle_ns);
         let wake_ns = self.spin_down.ladder().modes()[mode].wake_ns;
@@ -195,7 +209,14 @@ impl PowerManager {
                 account.remove_time(Level::idle(mode), 0, added_ns - spent_ns);
             }
         }
-        EnergyLedger { regret_j: self.regret_j + regret_j, ..account.ledger() }
+        let mut ledger = EnergyLedger { regret_j: self.regret_j + regret_j, ..account.ledger() };
+        if !self.is_counting {
+            for state in [State::Startup, State::Inactive, State::Idle] {
+                ledger.entered[state as usize] = 0;
+            }
+            ledger.modes.iter_mut().for_each(|mode| mode.entered = 0);
+        }
+        ledger
     }
 
     /// Returns the account at the end of `activity`; the current idle period counts as unfinished.

@@ -6,7 +6,7 @@ use dyn_clone::DynClone;
 use crate::engine::context::{Context, Descendants};
 use crate::engine::details::Details;
 use crate::fault::Fault;
-use crate::power::EnergyAccount;
+use crate::power::{EnergyAccount, SharedSpindle};
 use crate::request::Request;
 use crate::service::{EnergyLedger, Service};
 use crate::time::Time;
@@ -114,6 +114,12 @@ pub trait Component: PowerLoss + Instrumentation + DynClone + Send {
     /// passes on requests returns the estimate of the child that would serve this one.
     fn reach_ns(&self, now: Time, request: &Request, below: &Descendants<'_>) -> Option<u64> {
         let _ = (now, request, below);
+        None
+    }
+
+    /// The component as one of several whose mechanisms share a spindle, if its mechanism can. Required only for components in
+    /// [`System::share_spindle`](crate::engine::System::share_spindle).
+    fn shared_spindle(&mut self) -> Option<&mut dyn SharedSpindle> {
         None
     }
 

@@ -1,6 +1,7 @@
 //! A tree of components with a clock: passes requests down and completions up, and fires timers.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use crate::convert::to_u32;
 use crate::engine::component::{Completion, Component, ComponentId, LookaheadService, Stop};
@@ -11,7 +12,7 @@ use crate::engine::invariants::InvariantChecker;
 use crate::engine::outstanding::{OutstandingParts, Refusal};
 use crate::engine::queue::EventQueue;
 use crate::engine::random::Stream;
-use crate::power::{EnergyAccount, PeakOfSum, Timeline, TimelineSpec};
+use crate::power::{EnergyAccount, PeakOfSum, SharedSpindle, Timeline, TimelineSpec};
 use crate::request::Request;
 use crate::time::Time;
 
@@ -23,6 +24,8 @@ pub struct System {
     parents: Vec<Option<ComponentId>>,
     /// [`PowerLoss::may_lose_writes`](crate::engine::PowerLoss::may_lose_writes) of each component.
     may_lose_writes: Vec<bool>,
+    /// Indices of the components over the spindle of each component; none if its spindle is its own.
+    spindles: Vec<Range<usize>>,
     queue: EventQueue,
     messages: VecDeque<Message>,
     completions: VecDeque<Completion>,
@@ -110,7 +113,33 @@ impl System {
         self.components.push(component);
         self.parents.push(None);
         self.requests_to.push(0);
+        self.spindles.push(0..0);
         id
+    }
+
+    /// Makes the mechanisms of components, which were added one after the other, share a spindle: idle modes are common to them, see
+    /// [`SharedSpindle`]. Components whose power is not known are left as they are.
+    pub fn share_spindle(&mut self, ids: &[ComponentId]) {
+        let index = |id: Option<&ComponentId>| id.map_or(0, |id| id.0 as usize);
+        let group = index(ids.first())..index(ids.last()) + 1;
+        debug_assert_eq!(group.len(), ids.len(), "{ids:?} were added one after the other");
+        for (index, component) in self.components[group.clone()].iter_mut().enumerate() {
+            let Some(share) = component.shared_spindle() else { return };
+            share.join(index, ids.len());
+        }
+        self.spindles[group.clone()].fill(group);
+    }
+
+    /// Notes an access that a component has begun at the others over its spindle.
+    #[inline(never)]
+    fn note_access(&mut self, from: usize) {
+        let group = self.spindles[from].clone();
+        let Some(access) = self.components[from].shared_spindle().and_then(SharedSpindle::take_access) else { return };
+        for other in group.clone().filter(|&other| other != from) {
+            if let Some(share) = self.components[other].shared_spindle() {
+                share.other_access(from - group.start, access);
+            }
+        }
     }
 
     /// Largest number of parts into which the components added so far may cut a request of so many bytes.
@@ -330,6 +359,9 @@ impl System {
         act(rest[0].as_mut(), &mut context);
         if let Some(data) = &mut self.data {
             data.count_call();
+        }
+        if !self.spindles[index].is_empty() {
+            self.note_access(index);
         }
     }
 

@@ -12,6 +12,7 @@ pub mod spread;
 pub mod tiers;
 pub mod volumes;
 pub mod write_buffer;
+pub mod zoned;
 
 pub use array::{ArraySpec, RedundantArray};
 pub use cache::{RamCache, RamCacheSpec};
@@ -25,6 +26,7 @@ pub use spread::{Spread, SpreadLayout};
 pub use tiers::{BlockRangeSpec, TierMigrationSpec, TierPlacementSpec, Tiers, TiersSpec};
 pub use volumes::{MoveSpec, VolumeSpec, Volumes, VolumesSpec};
 pub use write_buffer::{WriteBuffer, WriteBufferCleanSpec, WriteBufferSpec};
+pub use zoned::{OutOfOrder, Zoned, ZonedSpec};
 
 /// The kinds of components that are built over others, in the order in which documentation lists them.
 pub const KINDS: &[ComponentKind] = &[
@@ -40,4 +42,5 @@ pub const KINDS: &[ComponentKind] = &[
     write_buffer::KIND,
     caching_disk::KIND,
     tiers::KIND,
+    zoned::KIND,
 ];

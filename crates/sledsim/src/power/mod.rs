@@ -6,6 +6,7 @@ mod ladder;
 mod parameters;
 mod peak;
 mod share;
+mod shared_spindle;
 mod spin_down;
 mod timeline;
 
@@ -15,5 +16,6 @@ pub use ladder::{Ladder, Mode};
 pub use parameters::{IdleModeParameters, PowerParameters};
 pub use peak::{Peak, PeakOfSum, WINDOW_NS};
 pub use share::Share;
+pub use shared_spindle::{ActuatorAccess, SharedSpindle};
 pub use spin_down::{SpinDown, SpinDownSpec};
 pub use timeline::{Span, Timeline, TimelineSpec};

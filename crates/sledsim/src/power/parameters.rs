@@ -52,6 +52,23 @@ pub struct PowerParameters {
 }
 
 impl PowerParameters {
+    /// Returns the powers of one of `count` equal parts of the device.
+    #[must_use]
+    pub fn share_of(&self, count: u32) -> Self {
+        let share_w = |power_w: f64| power_w / f64::from(count);
+        let mode = |mode: &IdleModeParameters| IdleModeParameters {
+            power_w: share_w(mode.power_w),
+            wake_w: mode.wake_w.map(share_w),
+            ..mode.clone()
+        };
+        Self {
+            active_read_w: share_w(self.active_read_w),
+            active_write_w: share_w(self.active_write_w),
+            seek_w: self.seek_w.map(share_w),
+            idle_modes: self.idle_modes.iter().map(mode).collect(),
+        }
+    }
+
     /// The idle modes.
     ///
     /// # Errors

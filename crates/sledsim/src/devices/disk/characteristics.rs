@@ -16,13 +16,13 @@ const SEEK_SAMPLES: u32 = 1_000_000;
 /// Figures of a drive's mechanics, without bus, buffer and command overheads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Characteristics {
-    /// Zones, from the outermost inwards.
+    /// Zones under one actuator, from the outermost inwards.
     pub zones: Vec<ZoneFigures>,
     /// Time of a revolution, including the speed error, seconds.
     pub rotation_s: f64,
     /// Mean seek time of a read over all ordered pairs of cylinders, including pairs of the same cylinder, seconds.
     pub mean_seek_s: f64,
-    /// Rate of a sequential read of the whole drive, bytes per second.
+    /// Rate of a sequential read of the whole drive, by all actuators at the same time, bytes per second.
     pub streaming_bandwidth_bytes_s: f64,
 }
 
@@ -52,6 +52,9 @@ impl Characteristics {
     /// # Errors
     /// As [`Mechanics::new`].
     pub fn of(parameters: &DiskParameters) -> Result<Self, Fault> {
+        let actuators = f64::from(parameters.actuator_ranges);
+        let share = parameters.of_one_actuator()?;
+        let parameters = share.as_ref();
         let mechanics = Mechanics::new(parameters)?;
         let rotation_s = ns_to_s(mechanics.spindle().period_ns());
         let zones: Vec<ZoneFigures> =
@@ -63,7 +66,7 @@ impl Characteristics {
         Ok(Self {
             rotation_s,
             mean_seek_s: mean_seek_s(&mechanics),
-            streaming_bandwidth_bytes_s: whole / took_s,
+            streaming_bandwidth_bytes_s: actuators * whole / took_s,
             zones,
         })
     }

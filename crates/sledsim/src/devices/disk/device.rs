@@ -19,6 +19,7 @@ use crate::devices::{
     Service, VolatileCache, WriteCaching,
 };
 use crate::fault::{Fault, Range};
+use crate::power::SharedSpindle;
 use crate::request::{Flags, Op, Request};
 use crate::time::{ns_to_s, Time};
 
@@ -161,12 +162,13 @@ pub struct DiskDevice {
 }
 
 impl DiskDevice {
-    /// Returns a drive that has served nothing.
+    /// Returns a drive that has served nothing; of a drive with several ranges of LBNs, the part under one actuator.
     ///
     /// # Errors
     /// The parameters contradict each other.
     pub fn new(parameters: &DiskParameters) -> Result<Self, Fault> {
-        let p = parameters;
+        let share = parameters.of_one_actuator()?;
+        let p = share.as_ref();
         let (ahead, behind) = (p.read_ahead != ReadAhead::None, p.fast_write != FastWrite::None);
         if !p.buffer_caching && (ahead || behind) {
             let fault = Fault::conflict("buffer_caching", false)
@@ -382,9 +384,7 @@ impl Mechanism for DiskDevice {
     #[inline]
     fn serve(&mut self, now: Time, request: &Request) -> Service {
         debug_assert!(request.fits(self.mechanics.layout().capacity_blocks()), "{request:?}");
-        self.released_arms.set(None);
-        self.ready.set(None);
-        self.search_start.set(None);
+        self.forget_estimates();
         self.work_log.settle(now);
         match self.powered_state.take() {
             None => self.serve_ready(now, request),
@@ -406,6 +406,10 @@ impl Mechanism for DiskDevice {
 
     fn powered_mut(&mut self) -> Option<&mut dyn Powered> {
         self.powered_state.is_some().then_some(self as &mut dyn Powered)
+    }
+
+    fn shared_spindle(&mut self) -> Option<&mut dyn SharedSpindle> {
+        self.powered_state.is_some().then_some(self as &mut dyn SharedSpindle)
     }
 
     fn motion_log(&mut self) -> Option<&mut MotionLog> {
@@ -456,6 +460,14 @@ impl VolatileCache for DiskDevice {
 }
 
 impl DiskDevice {
+    /// Drops what was computed for an instant, because the state changes.
+    #[inline]
+    pub(super) fn forget_estimates(&self) {
+        self.released_arms.set(None);
+        self.ready.set(None);
+        self.search_start.set(None);
+    }
+
     /// Serves a request that finds the drive ready at `now`.
     #[inline]
     pub(super) fn serve_ready(&mut self, now: Time, request: &Request) -> Service {

@@ -3,10 +3,13 @@
 //! They correspond one to one to the parameters of DiskSim 4.0's disk module and disk model, under other names. DiskSim has no seek-first
 //! mapping, physical sectors, command queue or write cache.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::SeekCurve;
+use crate::fault::{Fault, Range};
 use crate::power::PowerParameters;
 
 /// Order of LBNs over the surfaces of a cylinder.
@@ -251,10 +254,17 @@ pub struct DiskParameters {
     #[serde(default)]
     #[schemars(range(min = -1000.0, max = 1000.0), extend("x-unit" = "ms"))]
     pub write_settle_ms: f64,
-    /// Number of independent arms, evenly spaced around the platters; an access uses the one that reaches the sector first.
+    /// Number of arms that reach every track, evenly spaced around the platters; an access uses the one that reaches the sector first. For
+    /// actuators that are tied to ranges of LBNs, see `actuator_ranges`.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 2))]
     pub actuators: u32,
+    /// Number of equal, consecutive ranges of LBNs that each have an actuator of their own (independent access ranges). The actuators move
+    /// and transfer at the same time over one spindle. Each has an equal share of `surfaces`, and a queue, a buffer and a write cache of
+    /// the sizes given here.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 4))]
+    pub actuator_ranges: u32,
     /// Bus time of a block.
     #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "ms"))]
     pub bus_ms_per_block: f64,
@@ -464,6 +474,44 @@ pub struct DiskParameters {
     /// Power of the drive; unknown when absent.
     #[serde(default)]
     pub power: Option<PowerParameters>,
+}
+
+impl DiskParameters {
+    /// Returns the parameters of one of the actuators: its share of surfaces, blocks and power.
+    ///
+    /// # Errors
+    /// The surfaces or blocks cannot be shared equally, or each actuator has two arms.
+    pub fn of_one_actuator(&self) -> Result<Cow<'_, Self>, Fault> {
+        let count = self.actuator_ranges;
+        if count == 1 {
+            return Ok(Cow::Borrowed(self));
+        }
+        let conflict = || Fault::conflict("actuator_ranges", count);
+        if count == 0 {
+            return Err(Fault::out_of_range("actuator_ranges", count, Range::at_least(1.0)));
+        }
+        if self.actuators > 1 {
+            return Err(conflict().says(": each of these actuators has one arm; with it goes ").key_is("actuators", 1));
+        }
+        if !self.surfaces.is_multiple_of(count) {
+            let says = format!(": the {} surfaces cannot be shared equally: change ", self.surfaces);
+            return Err(conflict().says(says).key("surfaces"));
+        }
+        let capacity_blocks = match self.capacity_blocks {
+            Some(blocks) if !blocks.is_multiple_of(count.into()) => {
+                let says = format!(": the {blocks} blocks cannot be shared equally: change ");
+                return Err(conflict().says(says).key("capacity_blocks"));
+            }
+            blocks => blocks.map(|blocks| blocks / u64::from(count)),
+        };
+        Ok(Cow::Owned(Self {
+            actuator_ranges: 1,
+            surfaces: self.surfaces / count,
+            capacity_blocks,
+            power: self.power.as_ref().map(|power| power.share_of(count)),
+            ..self.clone()
+        }))
+    }
 }
 
 const fn sector() -> u32 {

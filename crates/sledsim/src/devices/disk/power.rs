@@ -4,7 +4,7 @@ use super::device::DiskDevice;
 use super::work_log::WorkLog;
 use crate::devices::power_manager::{ActivityUntil, BusyTime, PowerManager};
 use crate::devices::{EnergyLedger, Powered, Service};
-use crate::power::{EnergyAccount, SpinDown, SpinDownSpec};
+use crate::power::{ActuatorAccess, EnergyAccount, SharedSpindle, SpinDown, SpinDownSpec};
 use crate::request::Request;
 use crate::time::Time;
 
@@ -14,6 +14,10 @@ pub(super) struct PoweredState {
     pub manager: PowerManager,
     /// End of the last service.
     service_end: Time,
+    /// Dispatch of the first service since the last call of [`SharedSpindle::take_access`].
+    access_start: Option<Time>,
+    /// When each actuator over the same spindle is idle again, this one left out; empty for a lone one.
+    others_end: Vec<Time>,
 }
 
 /// [`Mechanism::powered`](crate::devices::Mechanism::powered) returns the drive only in this case.
@@ -21,7 +25,7 @@ const POWERED: &str = "the power is known";
 
 impl PoweredState {
     pub(super) fn new(manager: PowerManager) -> Self {
-        Self { manager, service_end: Time::ZERO }
+        Self { manager, service_end: Time::ZERO, access_start: None, others_end: Vec::new() }
     }
 }
 
@@ -53,6 +57,14 @@ impl DiskDevice {
         (since <= now).then_some(since)
     }
 
+    /// Returns the start of the idle period of all actuators at `now`; `None` while one of them works.
+    #[inline]
+    fn drive_idle_since(&self, state: &PoweredState, now: Time) -> Option<Time> {
+        let since = self.idle_since(state.service_end, now)?;
+        let since = state.others_end.iter().fold(since, |since, &end| since.max(end));
+        (since <= now).then_some(since)
+    }
+
     /// Returns the time at which the drive is ready for a request dispatched at `now`.
     #[inline]
     pub(super) fn ready_at(&self, now: Time) -> Time {
@@ -60,7 +72,7 @@ impl DiskDevice {
         match self.ready.get() {
             Some((at, ready)) if at == now => ready,
             _ => {
-                let ready = now + state.manager.wake_ns(now, self.idle_since(state.service_end, now));
+                let ready = now + state.manager.wake_ns(now, self.drive_idle_since(state, now));
                 self.ready.set(Some((now, ready)));
                 ready
             }
@@ -77,13 +89,14 @@ impl DiskDevice {
 
     /// Serves a request after a return from an idle mode, if the drive is in one.
     pub(super) fn serve_with_wake_up(&mut self, mut state: Box<PoweredState>, now: Time, request: &Request) -> Service {
-        let idle_since = self.idle_since(state.service_end, now);
+        let idle_since = self.drive_idle_since(&state, now);
         let wake_ns = state.manager.wake(&ActivityUntil { now, idle_since, work: self.work_log_at(now).work() });
         self.work_log.forget(now);
         let mut service = self.serve_ready(now + wake_ns, request);
         service.start = now;
         service.phases.startup_ns = wake_ns;
         state.service_end = service.end;
+        state.access_start.get_or_insert(now);
         let work = BusyTime::between(self.work_log_at(service.end).work(), now, service.end);
         service.energy = state.manager.service_energy(service.end - now, wake_ns, &work);
         self.powered_state = Some(state);
@@ -96,7 +109,7 @@ impl DiskDevice {
         match &self.powered_state {
             None => log.busy(now).ledger(now),
             Some(state) => {
-                let idle_since = self.idle_since(state.service_end, now);
+                let idle_since = self.drive_idle_since(state, now);
                 state.manager.ledger(&ActivityUntil { now, idle_since, work: log.work() }, None)
             }
         }
@@ -113,7 +126,7 @@ impl Powered for DiskDevice {
     }
 
     fn idle_ns(&self, now: Time) -> u64 {
-        self.idle_since(self.powered_state().service_end, now).map_or(0, |since| now - since)
+        self.drive_idle_since(self.powered_state(), now).map_or(0, |since| now - since)
     }
 
     fn spin_down(&self) -> &SpinDown {
@@ -126,22 +139,49 @@ impl Powered for DiskDevice {
 
     fn ledger_before(&self, then: Time, now: Time) -> EnergyLedger {
         let state = self.powered_state();
-        let idle_since = self.idle_since(state.service_end, now).filter(|&since| since <= then);
+        let idle_since = self.drive_idle_since(state, now).filter(|&since| since <= then);
         let log = self.work_log_at(then);
         state.manager.ledger(&ActivityUntil { now: then, idle_since, work: log.work() }, Some(now))
     }
 
     fn energy_account(&self, now: Time) -> EnergyAccount {
         let state = self.powered_state();
-        let idle_since = self.idle_since(state.service_end, now);
+        let idle_since = self.drive_idle_since(state, now);
         state.manager.account(&ActivityUntil { now, idle_since, work: self.work_log_at(now).work() })
     }
 
     fn settle_energy_account(&mut self, now: Time) -> &mut EnergyAccount {
         let log = self.work_log_at(now);
-        let idle_since = self.idle_since(self.powered_state().service_end, now);
+        let idle_since = self.drive_idle_since(self.powered_state(), now);
         self.work_log.forget(now);
         let manager = &mut self.powered_state.as_deref_mut().expect(POWERED).manager;
         manager.settle_account(&ActivityUntil { now, idle_since, work: log.work() })
+    }
+}
+
+impl SharedSpindle for DiskDevice {
+    fn join(&mut self, index: usize, count: usize) {
+        if let Some(state) = &mut self.powered_state {
+            state.others_end = vec![Time::ZERO; count];
+            state.manager.set_counting(index == 0);
+        }
+    }
+
+    fn take_access(&mut self) -> Option<ActuatorAccess> {
+        let state = self.powered_state.as_mut()?;
+        let (start, service_end) = (state.access_start.take()?, state.service_end);
+        let end = self.idle_since(service_end, Time::MAX).unwrap_or(service_end);
+        Some(ActuatorAccess { start, end })
+    }
+
+    fn other_access(&mut self, index: usize, access: ActuatorAccess) {
+        let Some(mut state) = self.powered_state.take() else { return };
+        let now = access.start;
+        let idle_since = self.drive_idle_since(&state, now);
+        state.manager.wake(&ActivityUntil { now, idle_since, work: self.work_log_at(now).work() });
+        self.work_log.forget(now);
+        state.others_end[index] = access.end;
+        self.powered_state = Some(state);
+        self.forget_estimates();
     }
 }

@@ -37,7 +37,7 @@ use crate::engine::details::Details;
 use crate::engine::{
     Completion, Component, ComponentId, Context, Descendants, Instrumentation, LookaheadService, PowerLoss, Status,
 };
-use crate::power::EnergyAccount;
+use crate::power::{ActuatorAccess, EnergyAccount, SharedSpindle};
 use crate::request::{Op, Request};
 use crate::schedulers::{self, Scheduler};
 use crate::service::{Phases, Service};
@@ -472,9 +472,32 @@ impl Component for Drive {
         self.dispatch(context);
     }
 
+    fn shared_spindle(&mut self) -> Option<&mut dyn SharedSpindle> {
+        self.station.device.shared_spindle().is_some().then_some(self as &mut dyn SharedSpindle)
+    }
+
     fn reach_ns(&self, now: Time, request: &Request, _below: &Descendants<'_>) -> Option<u64> {
         let at = self.station.window.busy_until().map_or(now, |free| free.max(now));
         Some(self.station.device.positioning_ns(at, self.station.device.locate(request)))
+    }
+}
+
+impl SharedSpindle for Drive {
+    fn join(&mut self, index: usize, count: usize) {
+        if let Some(share) = self.station.device.shared_spindle() {
+            share.join(index, count);
+        }
+    }
+
+    fn take_access(&mut self) -> Option<ActuatorAccess> {
+        self.station.device.shared_spindle().and_then(SharedSpindle::take_access)
+    }
+
+    fn other_access(&mut self, index: usize, access: ActuatorAccess) {
+        self.station.end_initial_idle(access.start);
+        if let Some(share) = self.station.device.shared_spindle() {
+            share.other_access(index, access);
+        }
     }
 }
 

@@ -66,6 +66,7 @@ pub(super) fn add<'a>(
         first_sled(drive, policy.is_ok(), known).map(|device| first = device),
         policy,
         check_delay(drive),
+        check_actuators(drive),
     ])?;
     if has_unloaded(drive) {
         return Ok(None);
@@ -101,6 +102,13 @@ pub(super) fn add<'a>(
         mechanisms.push(system.add(Box::new(mechanism), &[]));
     }
     let mut ids = mechanisms.clone();
+    if matches!(drive.device, DeviceSpec::Disk(_)) && mechanisms.len() > 1 {
+        system.share_spindle(&mechanisms);
+        let actuator = system.component(mechanisms[0]);
+        let (blocks, block_bytes) = (actuator.capacity_blocks(), actuator.block_bytes());
+        let joined = Spread::new(mechanisms.clone(), SpreadLayout::Split, 1, blocks, block_bytes);
+        ids.push(system.add(Box::new(joined), &mechanisms));
+    }
     if let DeviceSpec::Mems(parameters) = &drive.device {
         let sleds = fail_sleds(system, &mechanisms, parameters)?;
         ids.extend(sleds.iter().filter(|sled| !mechanisms.contains(sled)));
@@ -224,6 +232,27 @@ fn check_delay(drive: &DriveSpec) -> Result<(), Fault> {
         return Err(Fault::at(Kind::Conflict, "delayed_startup").says(never));
     }
     Ok(())
+}
+
+/// Checks that what decides about the start-up of a drive sees all of its actuators.
+///
+/// # Errors
+/// The drive has several actuators, and a custom spin-down policy or a delayed start-up, which see the requests of one.
+fn check_actuators(drive: &DriveSpec) -> Result<(), Fault> {
+    let count = match &drive.device {
+        DeviceSpec::Disk(parameters) if parameters.actuator_ranges > 1 => parameters.actuator_ranges,
+        _ => return Ok(()),
+    };
+    let key = match &drive.spin_down {
+        _ if drive.delayed_startup.is_some() => "delayed_startup",
+        Some(Choice::Custom(_)) => "spin_down",
+        _ => return Ok(()),
+    };
+    let sees = format!(" decides for one actuator, but the {count} actuators of ");
+    Err(Fault::at(Kind::Unsupported, key)
+        .says(sees)
+        .says(format!("{} start and stop together: leave it out, or take a drive with ", drive.device.name()))
+        .key_is("device.actuator_ranges", 1))
 }
 
 /// Builds one mechanism of a device with a spin-down policy; without one it uses its own timeouts.

@@ -77,7 +77,9 @@ fn of(spec: &SystemSpec, role: &str, path: String, count: u32, sizes: &[(&str, u
     }
     let size = sizes.iter().find(|(known, ..)| *known == path);
     let notes = match &spec.kind {
-        SystemKind::Drive(drive) => vec![write_note(&drive.device)],
+        SystemKind::Drive(drive) => {
+            [Some(write_note(&drive.device)), actuator_note(&drive.device)].into_iter().flatten().collect()
+        }
         SystemKind::Composite(composite) => {
             composite.spec.notes(spec.children.iter().map(|child| u64::from(child.count)).sum())
         }
@@ -104,6 +106,16 @@ fn range(list: &str, from: u32, count: u32) -> String {
     }
 }
 
+/// Returns what several actuators do not share.
+fn actuator_note(device: &DeviceSpec) -> Option<String> {
+    match device {
+        DeviceSpec::Disk(disk) if disk.actuator_ranges > 1 => {
+            Some(format!("each of {} actuators has its own queue, buffer and write cache", disk.actuator_ranges))
+        }
+        _ => None,
+    }
+}
+
 /// Returns where writes to a device wait, and how many of them a power cut loses.
 fn write_note(device: &DeviceSpec) -> String {
     let DeviceSpec::Disk(disk) = device else { return "writes wait for the medium here".into() };
@@ -112,6 +124,6 @@ fn write_note(device: &DeviceSpec) -> String {
         (_, FastWrite::None) => return "writes wait for the medium here".into(),
         _ => u64::from(disk.buffer_segments) * u64::from(disk.segment_blocks),
     };
-    let bytes = shown_bytes(blocks * u64::from(disk.block_bytes));
+    let bytes = shown_bytes(u64::from(disk.actuator_ranges) * blocks * u64::from(disk.block_bytes));
     format!("writes are acknowledged from a volatile buffer: a power cut loses up to {bytes} of them")
 }

@@ -173,11 +173,13 @@ impl DeviceSpec {
         }
     }
 
-    /// Returns the number of mechanisms that work independently: the sleds of a MEMS device.
+    /// Returns the number of mechanisms that work independently: the sleds of a MEMS device, or the actuators of a disk that are tied
+    /// to ranges of LBNs.
     #[must_use]
     pub fn mechanisms(&self) -> u32 {
         match self {
             Self::Mems(parameters) => parameters.sleds,
+            Self::Disk(parameters) => parameters.actuator_ranges,
             _ => 1,
         }
     }
