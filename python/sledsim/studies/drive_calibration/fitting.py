@@ -405,8 +405,12 @@ def _fit_write_cache(
     mean = float(np.mean(logs["writes"].latency_ms))
 
     def write_error(extents: int) -> float:
-        found = served("writes", write_cache={**chosen, "extents": extents})
-        return abs(float(np.log(np.mean(found.latency_ms) / mean)))
+        cache = {**chosen, "extents": extents}
+        found = abs(float(np.log(np.mean(served("writes", write_cache=cache).latency_ms) / mean)))
+        if "flush-64" not in groups:
+            return found
+        flushed = flush_times_ms(served("flush-64", write_cache=cache), 64)
+        return found + abs(float(np.log(max(flushed, 0.1) / max(measured["flush-64"], 0.1))))
 
     by_extents = {extents: write_error(extents) for extents in EXTENTS}
     extents = min(by_extents, key=by_extents.__getitem__)
