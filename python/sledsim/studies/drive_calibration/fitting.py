@@ -1,6 +1,6 @@
 """Calibration from the logs of jobs: geometry, mechanics, and then queue and write cache against the simulator."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
@@ -40,6 +40,8 @@ LEAST_SHARE = 0.5
 CANDIDATES = 6
 #: Windows that are tried for the command queue and the write cache; None chooses among all.
 WINDOWS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, None)
+#: Sequential reads that test the head switch.
+STREAM_READS = 4000
 #: Reductions of the head switch that are tried, ms: those of its interval.
 SWITCHES = (0.0, 0.1, 0.2, 0.3)
 #: Capacities of the write cache that are tried, blocks.
@@ -260,6 +262,7 @@ def fit_behaviour(
     def served(name: str, **keys: Any) -> Log:
         return serve_job(Session({"device": {"name": "calibrated", **device, **keys}}), jobs[name])
 
+    _fit_switch(fit, logs["streams"], jobs["streams"])
     queues = [name for name in logs if name.startswith("queue-")]
     if queues:
         step("command queue")
@@ -294,6 +297,23 @@ def fit_behaviour(
         return
     step("write cache")
     _fit_write_cache(fit, logs, jobs, served)
+
+
+def _fit_switch(fit: Fit, streams: Log, job: Job) -> None:
+    """Shorten the head switch and the shortest seeks, within their intervals, until streams keep up with the skews."""
+    import numpy as np
+
+    rows = slice(0, STREAM_READS)
+    some = replace(job, lbns=job.lbns[rows], sectors=job.sectors[rows], ops=job.ops[rows])
+    measured = float(np.mean(streams.latency_ms[rows]))
+    switch, points = fit.device["head_switch_ms"], fit.device["seek"]["points"]
+    for less in SWITCHES:
+        short = [[d, max(t - less, 0.0) if d <= 2 else t] for d, t in points]
+        keys = {"head_switch_ms": round(max(switch - less, 0.0), 4), "seek": {"curve": "table", "points": short}}
+        found = serve_job(Session({"device": {"name": "calibrated", **fit.device, **keys}}), some).latency_ms
+        if abs(np.mean(found) / measured - 1) < 0.02:
+            fit.device.update(keys)
+            return
 
 
 def _fit_write_through(fit: Fit, logs: "Mapping[str, Log]", jobs: "Mapping[str, Job]", period: float) -> None:
@@ -385,8 +405,12 @@ def _fit_write_cache(
     mean = float(np.mean(logs["writes"].latency_ms))
 
     def write_error(extents: int) -> float:
-        found = served("writes", write_cache={**chosen, "extents": extents})
-        return abs(float(np.log(np.mean(found.latency_ms) / mean)))
+        cache = {**chosen, "extents": extents}
+        found = abs(float(np.log(np.mean(served("writes", write_cache=cache).latency_ms) / mean)))
+        if "flush-64" not in groups:
+            return found
+        flushed = flush_times_ms(served("flush-64", write_cache=cache), 64)
+        return found + abs(float(np.log(max(flushed, 0.1) / max(measured["flush-64"], 0.1))))
 
     by_extents = {extents: write_error(extents) for extents in EXTENTS}
     extents = min(by_extents, key=by_extents.__getitem__)
