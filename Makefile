@@ -91,6 +91,11 @@ bench: $(STAMPS)/release $(STAMPS)/dev
 docs: $(STAMPS)/release $(STAMPS)/dev
 	$(BIN)/python tools/site_build.py out/site $(ARGS)
 
+#: make notebooks         build the tutorials as notebooks that run in a browser, in out/site/lite (after `make pyodide`)
+.PHONY: notebooks
+notebooks: $(STAMPS)/release $(STAMPS)/dev $(STAMPS)/lite
+	$(BIN)/python tools/notebooks_build.py out/site/lite
+
 #: make explorer          build the page of `sledsim explore`: the core for WebAssembly, and the page around it (needs Node.js)
 .PHONY: explorer
 explorer_page := python/sledsim/show/templates/explorer.html
@@ -138,6 +143,17 @@ wheel: $(STAMPS)/dev
 	$(BIN)/maturin sdist --out dist
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist ./papers
 
+#: make pyodide           a wheel for Python in a browser (Pyodide), in dist/; needs `rustup target add wasm32-unknown-emscripten`
+.PHONY: pyodide
+pyodide: export CARGO_TARGET_WASM32_UNKNOWN_EMSCRIPTEN_LINKER := $(abspath tools/pyodide/link.py)
+# The platform of Pyodide 314, whose Python is 3.14 (PEP 783).
+pyodide: export MATURIN_PYEMSCRIPTEN_PLATFORM_VERSION := 2026_0
+pyodide: $(STAMPS)/dev
+	rm -f dist/sledsim-*-pyemscripten_*.whl
+	CARGO="$(CARGO)" $(BIN)/python tools/third_party_notices.py THIRD-PARTY-NOTICES.txt
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin build --release --locked --strip --out dist \
+		--target wasm32-unknown-emscripten --interpreter python3.14
+
 #: make lib               libsledsim for programs in C and C++: .so, .a, headers, pkg-config, into out/c (PREFIX=folder)
 .PHONY: lib
 PREFIX ?= out/c
@@ -180,7 +196,7 @@ lock: $(STAMPS)/venv
 #: make clean             remove everything that the commands above made
 .PHONY: clean
 clean:
-	rm -rf $(VENV) target out dist explorer/node_modules THIRD-PARTY-NOTICES.txt .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) target out dist explorer/node_modules tools/pyodide/node_modules THIRD-PARTY-NOTICES.txt .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -f python/sledsim/_core*.so $(explorer_page)
 	find python papers tests tools examples -name __pycache__ -type d -exec rm -rf {} +
 
@@ -202,6 +218,10 @@ $(STAMPS)/papers: papers/pyproject.toml $(STAMPS)/base
 
 $(STAMPS)/dev: requirements/dev.txt $(STAMPS)/base
 	$(pip_install) -r requirements/dev.txt
+	@touch $@
+
+$(STAMPS)/lite: requirements/lite.txt $(STAMPS)/base
+	$(pip_install) -r requirements/lite.txt
 	@touch $@
 
 # The extension as a release build, for everything except tests; or built like the Rust tests, so that the core is compiled once for

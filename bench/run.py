@@ -317,7 +317,8 @@ def main() -> int:
     pythons = [Path(sys.executable), *([options.against.absolute()] if options.against else [])]
     cases = [case for case in chosen if case not in missing]
     sides = list(zip(*rounds(pythons, cases, options.rounds, options.scale), strict=True))
-    title = f"Medians of {options.rounds} rounds; {where}."
+    size = "" if options.scale == full else f" of {options.scale:g} times the requests"
+    title = f"Medians of {options.rounds} rounds{size}; {where}."
     if options.against:
         print(title)
         failed = compared(list(sides[1]), list(sides[0]))

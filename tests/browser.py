@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import fcntl
 import json
 import os
 import subprocess
-from typing import TYPE_CHECKING, Any, Self
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import Any, Self
 
 
 class Browser:
@@ -114,6 +113,20 @@ class Browser:
         """Set preferences of the user, such as a colour scheme."""
         named = [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]
         self.call("Emulation.setEmulatedMedia", features=named)
+
+    def cpu_s(self) -> float:
+        """Return the processor time that the browser's processes have used, in seconds."""
+        parents, used = {}, {}
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError):
+                fields = stat.read_text().rpartition(")")[2].split()
+                number = int(stat.parent.name)
+                parents[number] = int(fields[1])
+                used[number] = int(fields[11]) + int(fields[12])
+        own = {self._process.pid}
+        while more := {number for number, parent in parents.items() if parent in own} - own:
+            own |= more
+        return sum(used.get(number, 0) for number in own) / os.sysconf("SC_CLK_TCK")
 
     def screenshot(self, path: Path) -> None:
         """Write a picture of the whole page."""

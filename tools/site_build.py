@@ -39,7 +39,7 @@ LINK = re.compile(r"\[(?P<text>[^\]]+)\]\((?!https?:|mailto:|#)(?P<target>[^)#\s
 NOTEBOOK = "file_format: mystnb"
 TITLE = re.compile(r"^# .+\n", re.MULTILINE)
 #: The link to a page's notebook.
-DOWNLOAD = re.compile(r"^\{download\}`[^`]+`\n", re.MULTILINE)
+DOWNLOAD = re.compile(r"^\{download\}`[^`]+`.*\n", re.MULTILINE)
 
 
 def main() -> int:
@@ -66,7 +66,7 @@ def build(folder: Path, *, claims: bool = True) -> None:
     """
     kept = folder.parent / f"{folder.name}-kept"
     sources = kept / "sources"
-    prepare(sources, claims_pages(kept) if claims else None)
+    prepare(sources, claims_pages(kept) if claims else None, lite=(folder / "lite").is_dir())
     command = [
         sys.executable,
         "-m",
@@ -144,7 +144,7 @@ def environment_of_pages() -> dict[str, str]:
     return {**os.environ, "PATH": path, "COLUMNS": "88", "NO_COLOR": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
 
 
-def prepare(sources: Path, claims: Path | None = None) -> None:
+def prepare(sources: Path, claims: Path | None = None, *, lite: bool = False) -> None:
     """Put together what Sphinx reads.
 
     Parameters
@@ -153,6 +153,8 @@ def prepare(sources: Path, claims: Path | None = None) -> None:
         A folder for it; files that are as they should be are left alone, so that only what changed is built again.
     claims
         Folder with the pages of the papers, their tables and pictures; without these if not given.
+    lite
+        True if the site has the notebooks of tools/notebooks_build.py, to which pages then link.
     """
     pages = {path.relative_to(DOCS): path.read_bytes() for path in sorted(DOCS.rglob("*")) if path.is_file()}
     if claims:
@@ -165,8 +167,12 @@ def prepare(sources: Path, claims: Path | None = None) -> None:
             text = _linked(filled(content.decode()), DOCS / name, name)
             if NOTEBOOK in text:
                 copy = f"notebooks/{name.stem}.ipynb"
-                wanted[Path(copy)] = _notebook(text).encode()
-                text = TITLE.sub(rf"\g<0>\n{{download}}`This page as a notebook <../{copy}>`\n", text, count=1)
+                wanted[Path(copy)] = notebook_of(text).encode()
+                links = f"{{download}}`This page as a notebook <../{copy}>`"
+                if lite:
+                    address = f"../lite/notebooks/index.html?path={name.stem}.ipynb"
+                    links += f' · <a href="{address}">run it in this browser</a>'
+                text = TITLE.sub(rf"\g<0>\n{links}\n", text, count=1)
             wanted[name] = text.encode()
     for source, place in PROJECT.items():
         text = (ROOT / source).read_text(encoding="utf-8")
@@ -198,7 +204,7 @@ def _linked(text: str, source: Path, place: Path) -> str:
     return LINK.sub(moved, text)
 
 
-def _notebook(text: str) -> str:
+def notebook_of(text: str) -> str:
     """Return a page as a notebook, not yet run."""
     import jupytext
 

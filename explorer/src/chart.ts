@@ -47,8 +47,8 @@ export class LineChart {
 
   draw(lines: Line[], theme: Theme): void {
     const width = Math.max(this.box.clientWidth, 240);
-    const height = Math.round(Math.min(300, Math.max(170, width * 0.45)));
     const points = lines.flatMap((line) => line.points).filter(([x, y]) => Number.isFinite(x) && Number.isFinite(y));
+    const height = points.length > 0 ? Math.round(Math.min(300, Math.max(170, width * 0.45))) : 40;
     const svg = element("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img" });
     svg.setAttribute("aria-label", this.describe(lines));
     if (points.length > 0) this.fill(svg, lines, points, width, height, theme);

@@ -49,7 +49,10 @@ export class Core {
 
 /** Returns the simulator that the page holds, compressed and in base64. */
 export async function compileCore(base64: string): Promise<WebAssembly.Module> {
-  const compressed = Uint8Array.from(atob(base64.trim()), (character) => character.charCodeAt(0));
+  const characters = atob(base64.trim());
+  const compressed = new Uint8Array(characters.length);
+  // A loop takes 20 ms for the core, and Uint8Array.from with a function 400 ms.
+  for (let index = 0; index < characters.length; index++) compressed[index] = characters.charCodeAt(index);
   const stream = new Blob([compressed]).stream().pipeThrough(new DecompressionStream("gzip"));
   return WebAssembly.compile(await new Response(stream).arrayBuffer());
 }

@@ -30,6 +30,8 @@ export class Curves {
   private theme: Theme | null = null;
   /** Time of the latest computation of all curves, ms; for measurements. */
   tookMs = NaN;
+  /** Time until the first curve of response against load was complete, ms. */
+  loadMs = NaN;
 
   constructor(module: WebAssembly.Module) {
     const source = new Blob([document.getElementById("worker")!.textContent ?? ""], { type: "text/javascript" });
@@ -48,7 +50,7 @@ export class Curves {
     this.theme = theme;
     this.lines = { load: [], timeout: [] };
     this.seeks = null;
-    this.tookMs = NaN;
+    this.tookMs = this.loadMs = NaN;
     this.begun = performance.now();
     const isDrive = playback.report.scenario.system.kind === "drive";
     const tasks: Task[] = isDrive ? [{ command: { command: "seeks", scenario }, use: (answer) => (this.seeks = answer) }] : [];
@@ -71,6 +73,7 @@ export class Curves {
     return Array.from({ length: LOADS }, (_, index) => {
       const load = (1.5 * rate * (index + 1)) / LOADS;
       const use = (report: any) => {
+        if (index === LOADS - 1 && Number.isNaN(this.loadMs)) this.loadMs = performance.now() - this.begun;
         // Above the capacity the mean grows with the length of the run.
         if (report.response && !report.overload) line.points.push([load, report.response.mean_ms]);
       };

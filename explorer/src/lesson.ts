@@ -209,7 +209,7 @@ export class LessonView {
     this.set(step);
     this.draw();
     this.box.querySelector<HTMLElement>("h2")?.focus({ preventScroll: true });
-    this.box.scrollIntoView({ block: "nearest" });
+    window.scrollTo(0, 0);
   }
 
   private set(step: Step): void {

@@ -20,6 +20,8 @@ const DEFAULT: Scenario = {
 
 /** Bytes of a trace that are read: more than the drawn requests of any text format take. */
 const TRACE_BYTES = 4_000_000;
+/** Begin compressed files: gzip, Zstandard, bzip2, xz and zip; in hexadecimal. */
+const COMPRESSED = ["1f8b", "28b52ffd", "425a68", "fd377a58", "504b0304"];
 /** Rows of the table of pending requests. */
 const MOST_ROWS = 40;
 /** Time between two updates of texts while the simulation plays, ms. */
@@ -47,6 +49,8 @@ class Explorer {
   shownInstant: Instant | null = null;
   /** Times of the latest drawings, ms; for measurements. */
   readonly drawingMs: number[] = [];
+  /** Time from the opening of the page to its first picture, ms. */
+  firstPictureMs = NaN;
 
   constructor(
     private readonly core: Core,
@@ -148,10 +152,13 @@ class Explorer {
   /** Shows the default scenario beside a fault of the scenario of a link or a file. */
   private showDefault(): void {
     const fault = byId("fault").textContent;
+    // What was set is kept, to be corrected elsewhere.
+    byId<HTMLTextAreaElement>("copy-text").value = toToml(this.scenario);
+    byId("copy-text-label").hidden = false;
     this.scenario = DEFAULT;
     this.others = [{ device: "g2", scheduler: "fcfs" }];
     this.run();
-    byId("fault").textContent = `${fault}\nThe page shows its own example instead.`;
+    byId("fault").textContent = `${fault}\nThe page shows its own example instead. The scenario of the link or file is below the controls, as text.`;
     byId("fault").hidden = false;
   }
 
@@ -336,6 +343,7 @@ class Explorer {
     byId("clock").textContent = `${this.atMs.toFixed(3)} ms`;
     if (withTexts) this.drawTexts(pending);
     this.drawingMs.push(performance.now() - begin);
+    if (Number.isNaN(this.firstPictureMs)) this.firstPictureMs = performance.now();
     if (this.drawingMs.length > 600) this.drawingMs.shift();
   }
 
@@ -458,6 +466,10 @@ class Explorer {
   /** Replays the first requests of a text trace. */
   private async replay(file: File): Promise<void> {
     try {
+      const begin = [...new Uint8Array(await file.slice(0, 4).arrayBuffer())].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+      if (COMPRESSED.some((mark) => begin.startsWith(mark))) {
+        throw new Error(`${file.name} is compressed: unpack it first, for example with gunzip or unzstd, and drop the text.`);
+      }
       let text = await file.slice(0, TRACE_BYTES).text();
       // The part that is read ends with a whole line.
       if (file.size > TRACE_BYTES) text = text.slice(0, text.lastIndexOf("\n") + 1);

@@ -160,7 +160,8 @@ export class Playback {
   /** Returns the measures at an instant: the latest row before it. */
   measures(atMs: number): Record<string, number | null> {
     const { names, rows } = this.series;
-    const index = Math.min(Math.floor((atMs / this.endMs) * (rows.length - 1)), rows.length - 1);
+    // If every request failed, the run has no length.
+    const index = Math.min(Math.floor((atMs / (this.endMs || 1)) * (rows.length - 1)), rows.length - 1);
     return Object.fromEntries(names.map((name, column) => [name, rows[index]![column]!]));
   }
 

@@ -155,17 +155,19 @@ def test_every_run_is_recorded() -> None:
     assert sizes < 10e6, "the recorded runs make the package large"
 
 
-@pytest.mark.parametrize(("name", "least"), [("andrew", 3_000), ("postmark", 20_000), ("tpcd-q4", 2_500)])
+@pytest.mark.parametrize(("name", "least"), [("andrew", 2_000), ("postmark", 20_000), ("tpcd-q4", 2_500)])
 def test_recorded_programs_are_large(name: str, least: int) -> None:
     assert measured(name)["requests"] >= least
 
 
-def test_replay_on_the_recorded_device_takes_as_long_as_the_run(study: Study) -> None:
+def test_replays_take_as_long_as_the_runs_on_the_recorded_and_on_another_device(study: Study) -> None:
     # A replay waits for each request before it sends the next; the program goes on computing while the kernel writes
-    # data or reads ahead. The difference is largest where most of the run overlaps so.
-    for name in APPLICATIONS:
-        found = times(study, name, {**device("g2"), "seek_model": "decomposed"})
-        assert found.run_ms == pytest.approx(measured(name)["run_ms"], rel=0.1), name
+    # data or reads ahead. That is most for PostMark, 1.6 %.
+    names = {**{name: name for name in APPLICATIONS}, **applications.CHECKED}
+    for run, name in names.items():
+        on = RUNS[run].device
+        found = times(study, name, {**device(on), **({"seek_model": "decomposed"} if on in SLEDS else {})})
+        assert found.run_ms == pytest.approx(measured(run)["run_ms"], rel=0.02), run
 
 
 def test_a_recorded_trace_keeps_the_requests_and_the_time_between_them(tmp_path: Path) -> None:
@@ -219,8 +221,13 @@ def test_motion_and_settings_change_replays(study: Study) -> None:
     [answer] = reproduce("schlosser2000.andrew-generations", time_optimal=True, study=study.unprobed()).answers
     assert answer.finding
     assert answer.time_optimal != answer.finding.ours
-    plain, changed = change("schlosser2000.postmark-order", ["device.settle_constants=60"], study).answers
-    assert plain.verdict != changed.verdict
+    plain, changed = change("schlosser2000.postmark-order", ["device.settle_constants=60"], study.unprobed()).answers
+    assert plain.finding
+    assert changed.finding
+    findings = (plain.finding, changed.finding)
+    before, after = ({row["device"]: row["run_ms"] for row in each.curve} for each in findings)
+    assert all(after[sled] > before[sled] for sled in SLEDS)
+    assert after["atlas10k"] == before["atlas10k"]
 
 
 def test_small_runs_have_one_for_each_application_and_device() -> None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conftest import Outcome
+    from sledsim_papers.harness.claim import Verdict
 
 SEEK, SETTLE, FALLS, MEAN = (f"griffin1999.{name}" for name in ("seek-max", "settle-time", "acceleration", "seek-mean"))
 
@@ -87,7 +88,7 @@ def test_differences_between_a_quick_and_a_full_run_are_listed(verdicts_file: Pa
 
 def test_verdicts_that_depend_on_the_seed_are_counted() -> None:
     assert claims_page.seed_text(()) == claims_page.seed_text(("differs",) * 5) == ""
-    several = ("differs", "shape only", "shape only", "differs", "shape only")
+    several: list[Verdict] = ["differs", "shape only", "shape only", "differs", "shape only"]
     assert claims_page.seed_text(several) == "By seed: shape only with 3, differs with 2."
 
 

@@ -30,7 +30,7 @@ pub fn raise_in(thread: u64, exception: Option<&Bound<'_, PyType>>, _python: Pyt
 ///
 /// # Safety
 /// `thread` is what [`thread`] returned in a thread that has not ended.
-#[cfg(unix)]
+#[cfg(all(unix, not(target_os = "emscripten")))]
 pub unsafe fn signal(thread: u64, signal: i32) {
     // SAFETY: the caller guarantees that the thread exists; its identifier is its `pthread_t` on systems with POSIX threads.
     unsafe { libc::pthread_kill(thread as libc::pthread_t, signal) };
@@ -40,7 +40,7 @@ pub unsafe fn signal(thread: u64, signal: i32) {
 ///
 /// # Safety
 /// Always safe; the signature is that of other systems.
-#[cfg(not(unix))]
+#[cfg(not(all(unix, not(target_os = "emscripten"))))]
 pub unsafe fn signal(_thread: u64, _signal: i32) {}
 
 /// Ends the process at once, without exit handlers, which could wait for ever for a stuck thread.

@@ -33,17 +33,19 @@ const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
 /// Bins of an exported histogram in each octave.
 const BINS_PER_OCTAVE: u32 = 16;
 
+/// The path of a file for a log, its name in messages, its format (`parquet`, `csv` or `json`), and the metadata of a Parquet file.
+type LogTarget = (PathBuf, String, String, Vec<(String, String)>);
+
 /// Runs a resolved scenario.
 ///
-/// The GIL is released while it runs. Ctrl-C ends the run with the results so far. `log_file` is the path of a file that gets the log,
-/// its name in messages, its format (`parquet`, `csv` or `json`) and the metadata of a Parquet file.
+/// The GIL is released while it runs. Ctrl-C ends the run with the results so far. `log_file` gets the log.
 #[pyfunction]
 #[pyo3(signature = (scenario, *, log = false, log_file = None, timeline = None, progress = None, check = false))]
 pub fn run(
     python: Python<'_>,
     scenario: &Scenario,
     log: bool,
-    log_file: Option<(PathBuf, String, String, Vec<(String, String)>)>,
+    log_file: Option<LogTarget>,
     timeline: Option<(f64, f64)>,
     progress: Option<Py<PyAny>>,
     check: bool,

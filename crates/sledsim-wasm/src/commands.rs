@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{json, Map, Value};
 use sledsim::devices::Location;
+use sledsim::engine::Progress;
 use sledsim::request::Request;
 use sledsim::scenario::{self, BuiltIn, Catalog, Draft, Keep, Report, Resolved, Subject};
 use sledsim::schedulers::POLICIES;
@@ -21,6 +22,9 @@ static CATALOG: &[BuiltIn] = include!(concat!(env!("OUT_DIR"), "/catalog.rs"));
 
 /// Points of a seek surface along each axis.
 const SEEK_POINTS: u32 = 48;
+
+/// Most requests of a run, so that a page does not stop for minutes.
+const MOST_REQUESTS: u64 = 5_000_000;
 
 /// A command.
 #[derive(Deserialize)]
@@ -191,7 +195,17 @@ fn read_trace(name: &str, text: String, most_records: usize) -> Result<(Table, V
 
 /// Returns the report of a scenario.
 pub(crate) fn run(resolved: &Resolved) -> Result<Report, String> {
-    let output = resolved.run(&Keep::default(), &mut |_| true).map_err(|error| error.to_string())?;
+    let mut is_too_long = false;
+    let mut keep_going = |progress: Progress| {
+        is_too_long |= progress.submitted > MOST_REQUESTS;
+        !is_too_long
+    };
+    let output = resolved.run(&Keep::default(), &mut keep_going).map_err(|error| error.to_string())?;
+    if is_too_long {
+        let message =
+            "the page runs up to 5,000,000 requests: lower run.requests or run.time_s, or use sledsim run on the command line";
+        return Err(message.to_owned());
+    }
     Ok(output.report)
 }
 

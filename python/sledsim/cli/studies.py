@@ -77,6 +77,13 @@ Examples:
   sledsim validate-drive mine.toml m.trace --set device.read_ahead=none
   sledsim validate-drive g2 served.csv
 """
+CALIBRATE_EXAMPLES = """\b
+Examples:
+  sledsim calibrate --jobs my-drive --device /dev/sdb
+  sledsim calibrate --jobs my-drive --size 2000398934016
+  sledsim calibrate my-drive --out my-drive.toml
+  sledsim calibrate m.trace --from cheetah9LP.parv --out fitted.toml
+"""
 HIT_RATIO_EXAMPLES = """\b
 Examples:
   sledsim hit-ratio trace.vscsi.zst --pages 1000,10000
@@ -129,6 +136,7 @@ def register(app: typer.Typer) -> None:
         (relation, "relation", RELATION_EXAMPLES),
         (design, "design", DESIGN_EXAMPLES),
         (validate_drive, "validate-drive", VALIDATE_DRIVE_EXAMPLES),
+        (calibrate, "calibrate", CALIBRATE_EXAMPLES),
     ):
         app.command(name, epilog=epilog, rich_help_panel=PANEL)(command)
 
@@ -833,3 +841,85 @@ def validate_drive(
     if plot:
         found.save_plot(plot)
         print_written(plot)
+
+
+def calibrate(
+    measured: Annotated[
+        Path | None,
+        typer.Argument(metavar="[FOLDER|TRACE]", help="Folder of jobs in which fio ran; or a trace, with --from."),
+    ] = None,
+    jobs: Annotated[
+        Path | None, typer.Option("--jobs", metavar="FOLDER", help="Write jobs for fio into a folder, and end.")
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option("--device", metavar="PATH", help="Drive to measure, for --jobs (default: /dev/sdX).")
+    ] = None,
+    size: Annotated[
+        int | None, typer.Option("--size", metavar="BYTES", help="Capacity, for --jobs (default: that of --device).")
+    ] = None,
+    scale: Annotated[
+        float | None,
+        typer.Option("--scale", metavar="X", min=0.1, max=10.0, help="Factor on the length of the jobs (default: 1)."),
+    ] = None,
+    specs: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="SPECS",
+            help="Model whose times are fitted to TRACE: DiskSim parameters, a device file or a device.",
+            autocompletion=device_names,
+        ),
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write the device (.toml).")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fit a drive model to your own drive.
+
+    First write jobs with --jobs and run them with fio; reads.fio only reads, writes.fio overwrites data. Then name the
+    folder: the command prints parameters with intervals, and errors on reads that it did not use for the fit. With
+    --from, times of an existing model are fitted to the first half of a trace, and judged on the second.
+    """
+    from sledsim.studies.drive_calibration.calibration import calibrate_drive
+    from sledsim.studies.drive_calibration.jobs import write_jobs
+    from sledsim.studies.drive_calibration.refinement import refine_drive
+
+    if (measured is None) == (jobs is None):
+        raise typer.BadParameter("give a folder with logs, a trace, or --jobs FOLDER", param_hint="FOLDER")
+    if jobs is not None:
+        for name, value in (("--from", specs), ("--out", out)):
+            if value is not None:
+                raise typer.BadParameter("has no effect with --jobs", param_hint=name)
+        if size is None and device is None:
+            raise typer.BadParameter("give --device PATH or --size BYTES", param_hint="--jobs")
+        capacity = _device_bytes(device) if size is None and device is not None else size or 0
+        written = write_jobs(jobs, device or "/dev/sdX", capacity, scale=1.0 if scale is None else scale)
+        print_written(written.reads)
+        print_written(written.writes, note=" (overwrites data)")
+        write(f"next: cd {jobs} && fio {written.reads.name}", err=True)
+        return
+    assert measured is not None
+    for name, given in (("--device", device), ("--size", size), ("--scale", scale)):
+        if given is not None:
+            raise typer.BadParameter("has an effect only with --jobs", param_hint=name)
+    check_target(out, [".toml"])
+    if specs is not None:
+        found = refine_drive(specs, measured, progress=True)
+    elif measured.is_file():
+        raise typer.BadParameter("add --from SPECS, the model whose times are fitted to the trace", param_hint="TRACE")
+    else:
+        found = calibrate_drive(measured, progress=True)
+    print_result(found, as_json=as_json)
+    if out:
+        found.save(out)
+        print_written(out, "device", out)
+
+
+def _device_bytes(path: str) -> int:
+    """Return the size of a block device or a file."""
+    import os
+
+    try:
+        with Path(path).open("rb") as file:
+            return file.seek(0, os.SEEK_END)
+    except OSError as error:
+        raise typer.BadParameter(f"{path}: {error.strerror}; give --size BYTES", param_hint="--device") from None

@@ -1,10 +1,12 @@
 """Functions run on threads, with their results in order of completion."""
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future
 from contextlib import suppress
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar, overload
 
@@ -15,6 +17,8 @@ from sledsim.show.faults import make_error, most_of
 __all__ = ["Pool", "in_threads", "processors", "threads_of"]
 
 MOST_THREADS = most_of("threads")
+#: False in a browser, where functions run one after another instead.
+HAS_THREADS = sys.platform != "emscripten"
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
@@ -22,6 +26,8 @@ Found = TypeVar("Found")
 
 def processors() -> int:
     """Return the number of processors that this process may use."""
+    if not HAS_THREADS:
+        return 1
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -49,7 +55,8 @@ def threads_of(given: int | None, path: str = "threads") -> int:
 class Pool:
     """A pool of threads that runs calls in order of submission.
 
-    The threads are daemons: calls in progress do not delay the exit of the program.
+    The threads are daemons: calls in progress do not delay the exit of the program. Without threads, as in a browser,
+    each call runs when it is submitted.
 
     Parameters
     ----------
@@ -70,9 +77,12 @@ class Pool:
         SledsimError
             If the system cannot start a single thread.
         """
+        future: Future[Found] = Future()
+        if not HAS_THREADS:
+            _finish(call, future)
+            return future
         if len(self._threads) < self._most:
             self._start_thread()
-        future: Future[Found] = Future()
         self._calls.put((call, future))
         return future
 
@@ -111,10 +121,15 @@ class Pool:
         while (taken := self._calls.get()) is not None:
             call, future = taken
             if future.set_running_or_notify_cancel():
-                try:
-                    future.set_result(call())
-                except BaseException as error:
-                    future.set_exception(error)
+                _finish(call, future)
+
+
+def _finish(call: Callable[[], Found], future: "Future[Found]") -> None:
+    """Make a call, and store its result or exception in a future."""
+    try:
+        future.set_result(call())
+    except BaseException as error:
+        future.set_exception(error)
 
 
 @overload
@@ -142,7 +157,7 @@ def in_threads(
     """Apply a function to items in parallel, and yield the outcomes in order of completion.
 
     When the generator is closed, as after Ctrl-C, no further item is started. The threads are daemons: calls in
-    progress do not delay the exit of the program.
+    progress do not delay the exit of the program. Without threads, as in a browser, items follow one another.
 
     Parameters
     ----------
@@ -164,6 +179,12 @@ def in_threads(
     tuple
         The index of an item, and its outcome.
     """
+    if not HAS_THREADS:
+        for place, item in enumerate(items):
+            outcome: Future[Found] = Future()
+            _finish(partial(function, item), outcome)
+            yield place, outcome
+        return
     waiting, taking, over = enumerate(items), threading.Lock(), over or threading.Event()
     done: SimpleQueue[tuple[int, Future[Found]] | None] = SimpleQueue()
 

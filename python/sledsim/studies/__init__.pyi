@@ -2,6 +2,7 @@
 
 from sledsim.studies import cache_cost as cache_cost
 from sledsim.studies import calibration as calibration
+from sledsim.studies import drive_calibration as drive_calibration
 from sledsim.studies import hit_ratios as hit_ratios
 from sledsim.studies import objective as objective
 from sledsim.studies import power_saving as power_saving
@@ -13,6 +14,9 @@ from sledsim.studies.cache_cost.comparison import cost as cost
 from sledsim.studies.cache_cost.plan import CostStudy as CostStudy
 from sledsim.studies.calibration.fitted_disk import FittedDisk as FittedDisk
 from sledsim.studies.calibration.fitted_disk import matched_disk as matched_disk
+from sledsim.studies.drive_calibration.calibration import DriveCalibration as DriveCalibration
+from sledsim.studies.drive_calibration.calibration import calibrate_drive as calibrate_drive
+from sledsim.studies.drive_calibration.refinement import refine_drive as refine_drive
 from sledsim.studies.hit_ratios.ratios import HitRatios as HitRatios
 from sledsim.studies.hit_ratios.ratios import hit_ratio as hit_ratio
 from sledsim.studies.objective.objective_tests import ObjectiveTest as ObjectiveTest

@@ -86,8 +86,6 @@ pub(super) enum Unfinished {
     Stopped,
     /// It exceeded its number of device steps.
     TooLong,
-    /// No thread could be started.
-    NoThread,
 }
 
 /// A rebuild in progress.

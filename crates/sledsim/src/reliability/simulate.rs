@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{channel, Receiver, RecvTimeoutError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -177,10 +177,6 @@ pub fn simulate(
             Ok(()) => true,
             Err(Unfinished::Stopped) => false,
             Err(Unfinished::TooLong) => return Err(lives.too_many_steps().into()),
-            Err(Unfinished::NoThread) => {
-                let says = ": the system has no room for one more thread: end other programs, or raise its limits";
-                return Err(Fault::at(Kind::Unsupported, "threads").says(says).into());
-            }
         };
         let Experiment { horizons_h, forced, to_loss, confidence, .. } = experiment;
         let outcome = tally.outcome(horizons_h, *forced, *to_loss, *confidence);
@@ -233,7 +229,7 @@ impl Lives<'_> {
                 };
                 match thread::Builder::new().spawn_scoped(scope, work) {
                     Ok(_) => {}
-                    Err(_) if number == 0 => return Err(Unfinished::NoThread),
+                    Err(_) if number == 0 => return self.run_on_this_thread(chunks.clone(), tally, keep_going),
                     // The threads that were started do all the work.
                     Err(_) => break,
                 }
@@ -244,6 +240,29 @@ impl Lives<'_> {
             stop.store(true, Ordering::Relaxed);
             collected
         })
+    }
+
+    /// Simulates chunks one after another, for systems without threads, such as WebAssembly.
+    ///
+    /// # Errors
+    /// Not all chunks were completed.
+    fn run_on_this_thread(
+        &self,
+        chunks: Range<u64>,
+        tally: &mut Tally,
+        keep_going: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<(), Unfinished> {
+        let mut last_call = Instant::now();
+        for chunk in chunks.clone() {
+            tally.merge(&self.run_chunk(chunk, &AtomicBool::new(false))?);
+            if last_call.elapsed() >= KEEP_GOING_INTERVAL {
+                last_call = Instant::now();
+                if !keep_going(tally.lives) && chunk + 1 < chunks.end {
+                    return Err(Unfinished::Stopped);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Returns the number of threads: at most one for each chunk.
@@ -297,7 +316,7 @@ fn collect(
 ) -> Result<(), Unfinished> {
     let mut next = chunks.start;
     let mut early = BTreeMap::new();
-    let mut last_call = std::time::Instant::now();
+    let mut last_call = Instant::now();
     while next < chunks.end {
         match done.recv_timeout(KEEP_GOING_INTERVAL) {
             Ok((chunk, lives)) => {
@@ -311,7 +330,7 @@ fn collect(
             next += 1;
         }
         if last_call.elapsed() >= KEEP_GOING_INTERVAL {
-            last_call = std::time::Instant::now();
+            last_call = Instant::now();
             if !keep_going(tally.lives) {
                 return if next == chunks.end { Ok(()) } else { Err(Unfinished::Stopped) };
             }

@@ -15,7 +15,7 @@ const WINDOW_BYTES: usize = 256 * 1024;
 /// The longest line that is accepted. Longer ones are binary data or damage.
 pub(super) const LONGEST_LINE_BYTES: usize = 64 * 1024;
 /// Memory that the xz decoder may use: four times what `xz -9` needs (65 MiB).
-#[cfg(feature = "compressed-traces")]
+#[cfg(not(target_family = "wasm"))]
 const XZ_MEMORY_BYTES: u64 = 256 << 20;
 
 /// Decompressed bytes per compressed byte, after the first [`FREE_BYTES`], at which reading stops. gzip reaches 1,032.
@@ -76,8 +76,8 @@ impl Compression {
         Ok(Box::new(Expanded { content, bytes: 0, compressed }))
     }
 
-    /// The decompressed content of a stream that needs a library of the feature `compressed-traces`.
-    #[cfg(feature = "compressed-traces")]
+    /// The decompressed content of a stream that needs a C library.
+    #[cfg(not(target_family = "wasm"))]
     fn decode_by_library(self, buffered: impl BufRead + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
             Self::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(buffered)?),
@@ -91,7 +91,7 @@ impl Compression {
         })
     }
 
-    #[cfg(not(feature = "compressed-traces"))]
+    #[cfg(target_family = "wasm")]
     fn decode_by_library(self, _buffered: impl BufRead + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
         Err(io::Error::new(
             io::ErrorKind::Unsupported,

@@ -11,21 +11,21 @@ use super::{TraceFormat, TraceReader, TraceRecord};
 use crate::request::Op;
 
 /// Level of zstd: its default.
-#[cfg(feature = "compressed-traces")]
+#[cfg(not(target_family = "wasm"))]
 const ZSTD_LEVEL: i32 = 3;
 /// Preset of xz: its default.
-#[cfg(feature = "compressed-traces")]
+#[cfg(not(target_family = "wasm"))]
 const XZ_PRESET: u32 = 6;
 
 /// A file, or a compressor that writes to one.
 enum Sink {
     Plain(BufWriter<File>),
     Gzip(flate2::write::GzEncoder<BufWriter<File>>),
-    #[cfg(feature = "compressed-traces")]
+    #[cfg(not(target_family = "wasm"))]
     Zstd(zstd::stream::write::Encoder<'static, BufWriter<File>>),
-    #[cfg(feature = "compressed-traces")]
+    #[cfg(not(target_family = "wasm"))]
     Bzip2(bzip2::write::BzEncoder<BufWriter<File>>),
-    #[cfg(feature = "compressed-traces")]
+    #[cfg(not(target_family = "wasm"))]
     Xz(liblzma::write::XzEncoder<BufWriter<File>>),
 }
 
@@ -36,13 +36,13 @@ impl Sink {
         let suffix = named.extension().map(|suffix| suffix.to_string_lossy().to_lowercase());
         Ok(match suffix.as_deref() {
             Some("gz") => Self::Gzip(flate2::write::GzEncoder::new(file, flate2::Compression::default())),
-            #[cfg(feature = "compressed-traces")]
+            #[cfg(not(target_family = "wasm"))]
             Some("zst") => Self::Zstd(zstd::stream::write::Encoder::new(file, ZSTD_LEVEL)?),
-            #[cfg(feature = "compressed-traces")]
+            #[cfg(not(target_family = "wasm"))]
             Some("bz2") => Self::Bzip2(bzip2::write::BzEncoder::new(file, bzip2::Compression::default())),
-            #[cfg(feature = "compressed-traces")]
+            #[cfg(not(target_family = "wasm"))]
             Some("xz") => Self::Xz(liblzma::write::XzEncoder::new(file, XZ_PRESET)),
-            #[cfg(not(feature = "compressed-traces"))]
+            #[cfg(target_family = "wasm")]
             Some("zst" | "bz2" | "xz") => return Err(io::ErrorKind::Unsupported.into()),
             _ => Self::Plain(file),
         })
@@ -52,11 +52,11 @@ impl Sink {
         match self {
             Self::Plain(sink) => sink.write_fmt(line),
             Self::Gzip(sink) => sink.write_fmt(line),
-            #[cfg(feature = "compressed-traces")]
+            #[cfg(not(target_family = "wasm"))]
             Self::Zstd(sink) => sink.write_fmt(line),
-            #[cfg(feature = "compressed-traces")]
+            #[cfg(not(target_family = "wasm"))]
             Self::Bzip2(sink) => sink.write_fmt(line),
-            #[cfg(feature = "compressed-traces")]
+            #[cfg(not(target_family = "wasm"))]
             Self::Xz(sink) => sink.write_fmt(line),
         }
     }
@@ -66,11 +66,11 @@ impl Sink {
         let mut file = match self {
             Self::Plain(sink) => sink,
             Self::Gzip(sink) => sink.finish()?,
-            #[cfg(feature = "compressed-traces")]
+            #[cfg(not(target_family = "wasm"))]
             Self::Zstd(sink) => sink.finish()?,
-            #[cfg(feature = "compressed-traces")]
+            #[cfg(not(target_family = "wasm"))]
             Self::Bzip2(sink) => sink.finish()?,
-            #[cfg(feature = "compressed-traces")]
+            #[cfg(not(target_family = "wasm"))]
             Self::Xz(sink) => sink.finish()?,
         };
         file.flush()

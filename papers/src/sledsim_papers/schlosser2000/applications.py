@@ -94,7 +94,7 @@ class Run:
 
 #: Programs and their sizes.
 PROGRAMS: Mapping[str, tuple[str, Mapping[str, int]]] = {
-    "andrew": ("andrew", {"copies": 16}),
+    "andrew": ("andrew", {"copies": 11}),
     "postmark": ("postmark", {"files": 500, "transactions": 20_000, "folders": 10}),
     "gnuld": ("link", {"objects": 2000}),
     "tpcd-q4": ("tpch", {"first": 4, "last": 4, "scale_percent": 10}),

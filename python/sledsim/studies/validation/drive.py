@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sledsim import _core, devices
 from sledsim._core import ScenarioError, TraceError
 from sledsim.runs.running import ProgressCallback, run_resolved
 from sledsim.scenario.disksim import DiskSimImport, LeftOut, import_disksim
-from sledsim.scenario.reading import Sets, resolve
+from sledsim.scenario.reading import Resolved, Sets, resolve
 from sledsim.scenario.system_tree import drive_of
 from sledsim.scenario.texts import is_document
 from sledsim.show.arguments import require_path
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Agreement", "DriveValidation", "demerit_ms", "validate_drive"]
+__all__ = ["MEASURED", "Agreement", "DriveValidation", "demerit_ms", "measured_model", "validate_drive"]
 
 #: The format of traces with measured service times, and gaps from a completion to the next request.
 MEASURED = "disksim-validate"
@@ -300,17 +300,9 @@ def validate_drive(
     TraceError
         If the trace cannot be read, has no measured times or exceeds the drive.
     """
-    device, file = _device(specs)
-    opened = _measured_trace(trace, skip_bad, sort=sort)
-    measured = _columns(opened)
-    left_out = file.notes if file else ()
-    if file and (denied := _denied(file, measured)):
-        device, left_out = {**device, "capacity_blocks": None}, (*left_out, denied)
-    keys = {"format": MEASURED, "mode": "closed"} if opened.format == MEASURED else {}
-    workload = opened.workload(**keys)
-    resolved = resolve({"workload": workload, "system": {"device": device}}, overrides)
-    _require_inside(drive_of(resolved.values["system"])["device"], measured, opened.path)
-    result = run_resolved(resolved, log=True, progress=progress)
+    model = measured_model(specs, trace, overrides=overrides, skip_bad=skip_bad, sort=sort)
+    opened, measured, left_out = model.trace, model.measured, model.left_out
+    result = run_resolved(model.resolved, log=True, progress=progress)
     if not result.complete:
         raise KeyboardInterrupt
     import numpy as np
@@ -328,6 +320,52 @@ def validate_drive(
     }
     name = opened.path.name if opened.path else opened.name
     return DriveValidation(result["device"]["name"], name, columns, left_out)
+
+
+class MeasuredModel(NamedTuple):
+    """A drive model, and the trace that is replayed on it.
+
+    Parameters
+    ----------
+    resolved
+        The scenario of the replay.
+    trace
+        The trace.
+    measured
+        Its columns.
+    left_out
+        Parameters of the drive's file that the model does not have.
+    """
+
+    resolved: Resolved
+    trace: Trace
+    measured: "dict[str, NDArray[np.generic]]"
+    left_out: tuple[LeftOut, ...]
+
+
+def measured_model(
+    specs: str | Path | Mapping[str, Any],
+    trace: TraceLike,
+    *,
+    overrides: Sets = (),
+    skip_bad: int = 0,
+    sort: bool = False,
+) -> MeasuredModel:
+    """Return the replay of a measured trace on a drive model.
+
+    Parameters and errors are those of :func:`validate_drive`.
+    """
+    device, file = _device(specs)
+    opened = _measured_trace(trace, skip_bad, sort=sort)
+    measured = _columns(opened)
+    left_out = file.notes if file else ()
+    if file and (denied := _denied(file, measured)):
+        device, left_out = {**device, "capacity_blocks": None}, (*left_out, denied)
+    keys = {"format": MEASURED, "mode": "closed"} if opened.format == MEASURED else {}
+    workload = opened.workload(**keys)
+    resolved = resolve({"workload": workload, "system": {"device": device}}, overrides)
+    _require_inside(drive_of(resolved.values["system"])["device"], measured, opened.path)
+    return MeasuredModel(resolved, opened, measured, left_out)
 
 
 def _device(specs: str | Path | Mapping[str, Any]) -> tuple[Mapping[str, Any], DiskSimImport | None]:

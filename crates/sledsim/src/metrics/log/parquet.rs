@@ -5,6 +5,8 @@
 
 use std::io::{self, BufWriter, Write};
 
+use zstd::bulk::Compressor;
+
 use super::file::TableWriter;
 use super::{LogColumn, LogValues, Value};
 
@@ -16,11 +18,12 @@ const RLE: i64 = 3;
 const DELTA_BINARY_PACKED: i64 = 5;
 const REQUIRED: i64 = 0;
 const DATA_PAGE: i64 = 0;
+const ZSTD: i64 = 6;
 
 /// A writer of a Parquet file.
 pub(super) struct ParquetWriter<W: Write> {
     file: BufWriter<W>,
-    compressor: Compressor,
+    compressor: Compressor<'static>,
     at: usize,
     metadata: Vec<(String, String)>,
     groups: Vec<Structure>,
@@ -31,7 +34,7 @@ impl<W: Write> ParquetWriter<W> {
     /// Begins a file with these keys and values of metadata.
     pub fn new(mut file: BufWriter<W>, metadata: Vec<(String, String)>) -> io::Result<Self> {
         file.write_all(MAGIC)?;
-        Ok(Self { file, compressor: Compressor::new()?, at: MAGIC.len(), metadata, groups: Vec::new(), rows: 0 })
+        Ok(Self { file, compressor: Compressor::new(1)?, at: MAGIC.len(), metadata, groups: Vec::new(), rows: 0 })
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -45,8 +48,7 @@ impl<W: Write> TableWriter for ParquetWriter<W> {
         let (mut chunks, mut group_bytes, mut rows) = (Vec::new(), 0, 0);
         for (column, values) in columns.iter().zip(values) {
             let (encoding, count, page) = encode(&values);
-            let page_bytes = page.len();
-            let stored = self.compressor.compress(page)?;
+            let stored = self.compressor.compress(&page)?;
             let facts = Structure::default()
                 .number(1, count as i64)
                 .number(2, encoding)
@@ -55,19 +57,19 @@ impl<W: Write> TableWriter for ParquetWriter<W> {
                 .number(4, RLE);
             let header = Structure::default()
                 .number(1, DATA_PAGE)
-                .number(2, page_bytes as i64)
+                .number(2, page.len() as i64)
                 .number(3, stored.len() as i64)
                 .structure(5, facts)
                 .encoded();
             let start = self.at;
             self.write(&header)?;
             self.write(&stored)?;
-            let whole = header.len() + page_bytes;
+            let whole = header.len() + page.len();
             let chunk = Structure::default()
                 .number(1, physical_type(column.value))
                 .list(2, NUMBER, [zigzag(encoding)].iter().map(|number| varint(*number)))
                 .list(3, TEXT, [&column.name].into_iter().map(|name| text(name)))
-                .number(4, Compressor::CODEC)
+                .number(4, ZSTD)
                 .long(5, count)
                 .long(6, whole)
                 .long(7, self.at - start)
@@ -205,40 +207,6 @@ fn pack(bytes: &mut Vec<u8>, values: &[u64], width: u32) {
         }
     }
     bytes.extend_from_slice(&(waiting as u64).to_le_bytes()[..bits.div_ceil(8) as usize]);
-}
-
-/// Compresses pages, if the core is built with Zstandard.
-struct Compressor {
-    #[cfg(feature = "compressed-traces")]
-    zstd: zstd::bulk::Compressor<'static>,
-}
-
-#[cfg(feature = "compressed-traces")]
-impl Compressor {
-    /// Number in the specification's enumeration `CompressionCodec`.
-    const CODEC: i64 = 6;
-
-    fn new() -> io::Result<Self> {
-        Ok(Self { zstd: zstd::bulk::Compressor::new(1)? })
-    }
-
-    fn compress(&mut self, page: Vec<u8>) -> io::Result<Vec<u8>> {
-        self.zstd.compress(&page)
-    }
-}
-
-#[cfg(not(feature = "compressed-traces"))]
-impl Compressor {
-    /// Number in the specification's enumeration `CompressionCodec`.
-    const CODEC: i64 = 0;
-
-    fn new() -> io::Result<Self> {
-        Ok(Self {})
-    }
-
-    fn compress(&mut self, page: Vec<u8>) -> io::Result<Vec<u8>> {
-        Ok(page)
-    }
 }
 
 // Types of the compact protocol of Apache Thrift, https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md.

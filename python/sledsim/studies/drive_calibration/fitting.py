@@ -1,0 +1,402 @@
+"""Calibration from the logs of jobs: geometry, mechanics, and then queue and write cache against the simulator."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sledsim._core import SledsimError
+from sledsim.runs.session import Session
+from sledsim.show.faults import make_error
+from sledsim.studies.drive_calibration.geometry import (
+    Accesses,
+    chained,
+    find_period,
+    find_zones,
+    join_zones,
+    streams_of,
+)
+from sledsim.studies.drive_calibration.jobs import SMALL, Job
+from sledsim.studies.drive_calibration.mechanics import (
+    DiskLayout,
+    SeekFit,
+    find_layout,
+    find_moves,
+    fit_time,
+    likely_surfaces,
+    seek_curve,
+)
+from sledsim.studies.drive_calibration.serving import Log, serve_job
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+
+__all__ = ["NOT_IDENTIFIABLE", "Parameter", "accesses_of", "fit_behaviour", "fit_mechanics", "flush_times_ms"]
+
+#: The interval of a parameter that the data do not show.
+NOT_IDENTIFIABLE = "not identifiable from this data"
+#: Least share of probes whose ends a layout must explain.
+LEAST_SHARE = 0.5
+#: Numbers of surfaces that are tried.
+CANDIDATES = 6
+#: Windows that are tried for the command queue and the write cache; None chooses among all.
+WINDOWS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, None)
+#: Reductions of the head switch that are tried, ms: those of its interval.
+SWITCHES = (0.0, 0.1, 0.2, 0.3)
+#: Capacities of the write cache that are tried, blocks.
+BLOCKS = (1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 524288)
+#: Settling times of writes that are tried, ms.
+SETTLES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8)
+#: Numbers of ranges that are tried for the write cache.
+EXTENTS = (16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of the fitted drive.
+
+    Parameters
+    ----------
+    name, value, unit
+        The key of the device, its value and unit.
+    interval
+        Its 95 % interval, or the reason why there is none.
+    """
+
+    name: str
+    value: str
+    unit: str
+    interval: str
+
+
+@dataclass
+class Fit:
+    """A drive in the making.
+
+    Parameters
+    ----------
+    device
+        The keys of the device.
+    parameters
+        The fitted parameters.
+    """
+
+    device: dict[str, Any]
+    parameters: list[Parameter] = field(default_factory=list)
+
+
+def accesses_of(log: Log) -> Accesses:
+    """Return the accesses of a log of one access at a time."""
+    end = chained(log.stamps_ms, log.latency_ms)
+    return Accesses(log.lbns, log.sectors, log.reads, end - log.latency_ms, end)
+
+
+def fit_mechanics(logs: "Mapping[str, Log]", capacity: int) -> Fit:
+    """Fit rotation, layout, seek curve, overhead and link.
+
+    Parameters
+    ----------
+    logs
+        The logs of the jobs ``rotation``, ``probes``, ``streams`` and ``hits``.
+    capacity
+        Number of sectors of the drive.
+
+    Raises
+    ------
+    SledsimError
+        If the logs show no rotation or no tracks.
+    """
+    import numpy as np
+
+    rotation, probes = accesses_of(logs["rotation"]), accesses_of(logs["probes"])
+    period, coherence = find_period(rotation.lbns, rotation.end_ms)
+    if coherence < LEAST_SHARE:
+        message = f"no rotational period: angles agree by {coherence:.2f} of 1. Is it a disk, and otherwise idle?"
+        raise make_error(SledsimError, "misfit", message, path="rotation", value=round(coherence, 3))
+    streams = streams_of(accesses_of(logs["streams"]), period)
+    last = probes.lbns + probes.sectors - 1
+    found = find_zones(streams, last, probes.end_ms / period)
+    if not found:
+        message = "no tracks in the streams: the link or the host is slower than the medium"
+        raise make_error(SledsimError, "misfit", message, path="streams", value=len(streams))
+    angles = probes.end_ms / period
+    tried: dict[int, tuple[float, DiskLayout]] = {}
+    for surfaces in [1, *likely_surfaces(join_zones(found, last, angles))[:CANDIDATES]]:
+        layout = find_layout(join_zones(found, last, angles, surfaces), capacity, surfaces)
+        tried[surfaces] = (find_moves(probes, layout, period)[1], layout)
+    best = max(share for share, _ in tried.values())
+    # Of the layouts that explain as much as the best one, the most likely.
+    surfaces = next(each for each in [*list(tried)[1:], 1] if tried[each][0] >= best - 0.002)
+    layout = tried[surfaces][1]
+    for _ in range(2):
+        moves, share, residual = find_moves(probes, layout, period)
+        near = np.abs(residual) < 0.1
+        period = float(1 / (1 / period - np.polyfit(probes.end_ms[near], residual[near], 1)[0]))
+        layout = find_layout(join_zones(found, last, probes.end_ms / period, surfaces), capacity, surfaces)
+    moves, share, residual = find_moves(probes, layout, period)
+    if share < LEAST_SHARE:
+        message = f"the layout explains only {100 * share:.0f} % of the random reads"
+        raise make_error(SledsimError, "misfit", message, path="probes", value=round(share, 3))
+    cylinders = sum(layout.cylinders())
+    seeks = seek_curve(moves.rows(moves.reads), cylinders, period)
+    overhead, bus = _overhead(logs["hits"])
+    base = overhead + bus * SMALL
+    device: dict[str, Any] = {
+        "mechanism": "disk",
+        "block_bytes": 512,
+        "capacity_blocks": capacity,
+        **layout.keys(),
+        "rotation_rpm": 60_000 / period,
+        "seek": {
+            "curve": "table",
+            "points": [
+                [float(distance), round(max(float(time) - base, 0.0), 4)]
+                for distance, time in zip(seeks.distances, seeks.times_ms, strict=True)
+            ],
+        },
+        "head_switch_ms": round(max(seeks.head_switch_ms[0] - base, 0.0), 4) if seeks.head_switch_ms else 0.0,
+        "bus_ms_per_block": round(bus, 7),
+        "request_overhead_ms": round(overhead, 5),
+        "hold_bus_reading": True,
+        "read_ahead": "segment",
+        "stop_read_ahead_in_sector": True,
+        "transfer_partial_hits": True,
+        "almost_read_hits": True,
+        "buffer_segments": 16,
+        "segment_blocks": 8192,
+    }
+    if seeks.same_ms:
+        device["least_read_seek_ms"] = round(max(seeks.same_ms[0] - base, 0.0), 4)
+    span = float(np.ptp(probes.end_ms))
+    spread = float(np.std(residual[np.abs(residual) < 0.1])) * period
+    period_half = 1.96 * spread * np.sqrt(12 / len(residual)) / span * period
+    zones = layout.zones
+    rates = [zone.sectors_per_track * 512 / period / 1e3 for zone in (zones[0], zones[-1])]
+    parameters = [
+        Parameter("rotation_rpm", f"{60_000 / period:.5f}", "rpm", f"±{60_000 / period * period_half / period:.1g}"),
+        Parameter("zones", str(len(zones)), "", f"{100 * share:.1f} % of reads end as the layout says"),
+        Parameter("sectors_per_track", f"{zones[0].sectors_per_track} to {zones[-1].sectors_per_track}", "", "±0.5"),
+        Parameter("media rate", f"{rates[0]:.1f} to {rates[1]:.1f}", "MB/s", ""),
+        Parameter("mapping", str(device["mapping"]), "", "order of heads: " + NOT_IDENTIFIABLE),
+        Parameter("surfaces", str(layout.surfaces), "", "" if len(zones) > 2 else NOT_IDENTIFIABLE),
+        Parameter("cylinders", f"{cylinders:,}", "", ""),
+        Parameter(
+            "track skew", f"{(zones[0].skew % 1) * period:.3f}", "ms", f"±{spread / np.sqrt(zones[0].reads or 1):.1g}"
+        ),
+        Parameter(
+            "cylinder skew",
+            f"{((zones[0].skew + zones[0].extra) % 1) * period:.3f}",
+            "ms",
+            f"±{spread:.1g}" if zones[0].tracks_per_change else NOT_IDENTIFIABLE,
+        ),
+        *_seek_parameters(seeks, base),
+        Parameter("request_overhead_ms", f"{overhead:.4f}", "ms", "with the host's own time"),
+        Parameter("bus_ms_per_block", f"{bus:.6f}", "ms", ""),
+        *(Parameter(name, str(device[name]), "", NOT_IDENTIFIABLE) for name in ("buffer_segments", "segment_blocks")),
+    ]
+    return Fit(device, parameters)
+
+
+def _seek_parameters(seeks: SeekFit, base: float) -> list[Parameter]:
+    found = []
+    for share in (0.0, 1 / 3, 1.0):
+        at = int(abs(seeks.distances - share * seeks.distances[-1]).argmin())
+        name = f"seek, {seeks.distances[at]:,.0f} cylinders"
+        found.append(Parameter(name, f"{seeks.times_ms[at] - base:.3f}", "ms", f"±{seeks.halves_ms[at]:.2g}"))
+    switch, same = seeks.head_switch_ms, seeks.same_ms
+    for name, time in (("head_switch_ms", switch), ("least_read_seek_ms", same)):
+        value = f"{max(time[0] - base, 0.0):.3f}" if time else "0"
+        found.append(Parameter(name, value, "ms", f"±{time[1]:.2g}" if time else NOT_IDENTIFIABLE))
+    return found
+
+
+def _overhead(hits: Log) -> tuple[float, float]:
+    """Return the overhead of a command and the time of a block on the link, ms, from reads that are repeated."""
+    import numpy as np
+
+    second = np.arange(len(hits.lbns)) % 2 == 1
+    sizes, times = hits.sectors[second], hits.latency_ms[second]
+    every = np.unique(sizes)
+    bus, overhead = np.polyfit(every, [np.median(times[sizes == size]) for size in every], 1)
+    return max(float(overhead), 0.0), max(float(bus), 0.0)
+
+
+def flush_times_ms(log: Log, writes: int) -> float:
+    """Return the mean time of the flushes after groups of writes: the time between the writes of two groups.
+
+    Parameters
+    ----------
+    log
+        The log, without the flushes.
+    writes
+        Writes of a group.
+    """
+    import numpy as np
+
+    groups = len(log.stamps_ms) // writes
+    last = log.stamps_ms[writes - 1 :: writes][: groups - 1]
+    first = log.stamps_ms[writes::writes][: groups - 1] - log.latency_ms[writes::writes][: groups - 1]
+    # The first flush also writes what earlier jobs left in the cache.
+    return float(np.mean((first - last)[1:]))
+
+
+def fit_behaviour(
+    fit: Fit, logs: "Mapping[str, Log]", jobs: "Mapping[str, Job]", step: "Callable[[str], None]"
+) -> None:
+    """Fit the command queue, the settling of writes and the write cache by simulation of the jobs.
+
+    Parameters
+    ----------
+    fit
+        The drive, which is completed.
+    logs, jobs
+        The measured logs and their jobs. Groups of parameters without logs are left out.
+    step
+        Called with the name of each group.
+    """
+    import numpy as np
+
+    device = fit.device
+
+    def served(name: str, **keys: Any) -> Log:
+        return serve_job(Session({"device": {"name": "calibrated", **device, **keys}}), jobs[name])
+
+    queues = [name for name in logs if name.startswith("queue-")]
+    if queues:
+        step("command queue")
+        rates = {name: len(logs[name].stamps_ms) / logs[name].stamps_ms.max() for name in queues}
+
+        def queue_error(window: int | None) -> float:
+            queue = {"depth": 32, "window": window, "turnaround_ms": 0.05}
+            found = (served(name, command_queue=queue) for name in queues)
+            return float(
+                sum(
+                    np.log(len(log.stamps_ms) / log.stamps_ms.max() / rates[name]) ** 2
+                    for name, log in zip(queues, found, strict=True)
+                )
+            )
+
+        errors = {window: queue_error(window) for window in WINDOWS}
+        best = min(errors, key=errors.__getitem__)
+        near = [window for window in WINDOWS if errors[window] < errors[best] + 0.001 * len(queues)]
+        if best != 1:
+            device["command_queue"] = {"depth": 32, "turnaround_ms": 0.05} | ({"window": best} if best else {})
+        text = {window: "all" if window is None else str(window) for window in WINDOWS}
+        fit.parameters.append(Parameter("command_queue.window", text[best], "", f"{text[near[0]]} to {text[near[-1]]}"))
+        fit.parameters.append(Parameter("command_queue.depth", "32", "", NOT_IDENTIFIABLE))
+    if "writes" not in logs:
+        fit.parameters.append(Parameter("write_settle_ms, write_cache", "none", "", NOT_IDENTIFIABLE))
+        return
+    writes = logs["writes"]
+    period = 60_000 / device["rotation_rpm"]
+    if np.median(writes.latency_ms[:64]) > 0.3 * period:
+        step("settling of writes")
+        _fit_write_through(fit, logs, jobs, period)
+        return
+    step("write cache")
+    _fit_write_cache(fit, logs, jobs, served)
+
+
+def _fit_write_through(fit: Fit, logs: "Mapping[str, Log]", jobs: "Mapping[str, Job]", period: float) -> None:
+    """Fit the settling of writes of a drive without write cache."""
+    import numpy as np
+
+    from sledsim.studies.drive_calibration.mechanics import layout_of
+
+    layout = layout_of(fit.device)
+    moves, share, _ = find_moves(accesses_of(logs["writes"]), layout, period)
+    points = np.array(fit.device["seek"]["points"])
+    base = fit.device["request_overhead_ms"] + fit.device["bus_ms_per_block"] * SMALL
+    moved = moves.rows(moves.distance > 0)
+    seeks = np.maximum(
+        np.interp(moved.distance, points[:, 0], points[:, 1]), moved.head_changes * fit.device["head_switch_ms"]
+    )
+    if share < LEAST_SHARE or len(moved.distance) < 30:
+        fit.parameters.append(Parameter("write_settle_ms", "0", "ms", NOT_IDENTIFIABLE))
+        return
+    settle, half = fit_time(moved.positioned_ms - seeks - base, period)
+    fit.device["write_settle_ms"] = round(settle, 4)
+    fit.parameters.append(Parameter("write_settle_ms", f"{settle:.3f}", "ms", f"±{half:.2g}"))
+    fit.parameters.append(Parameter("write_cache", "none", "", "writes wait for the medium"))
+
+
+def _fit_write_cache(
+    fit: Fit, logs: "Mapping[str, Log]", jobs: "Mapping[str, Job]", served: "Callable[..., Log]"
+) -> None:
+    """Fit the write cache."""
+    import numpy as np
+
+    groups = {f"flush-{number}": number for number in (1, 8, 64) if f"flush-{number}" in logs}
+    measured = {name: flush_times_ms(logs[name], number) for name, number in groups.items()}
+
+    switch = fit.device["head_switch_ms"]
+
+    def error(times: tuple[float, float], window: int | None, names: "Iterable[str]") -> float:
+        """Return the error of a settling time and a reduction of the head switch, ms."""
+        keys = {
+            "write_settle_ms": times[0],
+            "head_switch_ms": max(switch - times[1], 0.0),
+            "write_cache": {"blocks": 65536, "extents": 512, "window": window},
+        }
+        total = 0.0
+        for name in names:
+            log = served(name, **keys)
+            if name in groups:
+                found, true = flush_times_ms(log, groups[name]), measured[name]
+            else:
+                found, true = float(np.mean(log.latency_ms)), float(np.mean(logs[name].latency_ms))
+            total += float(np.log(max(found, 0.1) / max(true, 0.1))) ** 2
+        return total
+
+    streams = [name for name in ("write-stream",) if name in logs]
+    times = (0.0, 0.0)
+    window: int | None = 8
+    errors: dict[int | None, float] = {}
+    settles: dict[tuple[float, float], float] = {}
+    for _ in range(2):
+        # The settling decides the time of a single write. With a switch that is too long for the skews, a stream of
+        # writes would lose revolutions.
+        names = [*(name for name in groups if name != "flush-64"), *streams]
+        settles = {
+            (settle, less): error((settle, less), window, names)
+            for settle in SETTLES
+            for less in (SWITCHES if streams else (0.0,))
+        }
+        times = min(settles, key=settles.__getitem__)
+        errors = {each: error(times, each, (name for name in groups if name != "flush-1")) for each in WINDOWS}
+        window = min(errors, key=errors.__getitem__)
+    settle = times[0]
+    fit.device["head_switch_ms"] = round(max(switch - times[1], 0.0), 4)
+    near = [each for each in WINDOWS if errors[each] < errors[window] + 0.002]
+    keys = {"write_settle_ms": settle}
+    fit.device["write_settle_ms"] = settle
+    chosen: dict[str, Any] = {"window": window} if window else {}
+    blocks, sizes = 65536, NOT_IDENTIFIABLE
+    if streams:
+        # A stream of writes is fast until the cache is full.
+        true = np.cumsum(logs["write-stream"].latency_ms)
+        by_blocks = {}
+        for each in BLOCKS:
+            log = served("write-stream", **keys, write_cache={**chosen, "extents": 512, "blocks": each})
+            by_blocks[each] = float(np.mean(np.abs(np.cumsum(log.latency_ms) - true)))
+        blocks = min(by_blocks, key=by_blocks.__getitem__)
+        same = [each for each in BLOCKS if by_blocks[each] < 1.2 * by_blocks[blocks]]
+        sizes = f"{min(same)} to {max(same)}"
+    chosen["blocks"] = blocks
+    mean = float(np.mean(logs["writes"].latency_ms))
+
+    def write_error(extents: int) -> float:
+        found = served("writes", write_cache={**chosen, "extents": extents})
+        return abs(float(np.log(np.mean(found.latency_ms) / mean)))
+
+    by_extents = {extents: write_error(extents) for extents in EXTENTS}
+    extents = min(by_extents, key=by_extents.__getitem__)
+    alike = [each for each in EXTENTS if by_extents[each] < by_extents[extents] + 0.03]
+    alike_settles = [each[0] for each in settles if settles[each] < settles[times] + 0.004]
+    fit.device["write_cache"] = {**chosen, "extents": extents}
+    text = {each: "all" if each is None else str(each) for each in WINDOWS}
+    fit.parameters += [
+        Parameter("write_settle_ms", f"{settle:.2f}", "ms", f"{min(alike_settles):.2f} to {max(alike_settles):.2f}"),
+        Parameter("write_cache.window", text[window], "", f"{text[near[0]]} to {text[near[-1]]}"),
+        Parameter("write_cache.extents", str(extents), "", f"{alike[0]} to {alike[-1]}"),
+        Parameter("write_cache.blocks", str(blocks), "", sizes),
+    ]

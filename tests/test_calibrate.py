@@ -1,0 +1,151 @@
+"""Calibration of drives from logs of fio, on simulated drives."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import sledsim
+from random_drives import random_drive
+from sledsim import SledsimError
+from sledsim.runs.session import Session
+from sledsim.studies.drive_calibration.calibration import DriveCalibration, _in_phase, calibrate_drive, fit_drive
+from sledsim.studies.drive_calibration.geometry import chained, find_period
+from sledsim.studies.drive_calibration.jobs import SMALL, Job, make_jobs, write_jobs
+from sledsim.studies.drive_calibration.mechanics import fit_seeks, fit_time
+from sledsim.studies.drive_calibration.serving import log_lines, serve_job
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Outcome
+
+
+def calibrated(drive: dict[str, Any], jitter_us: float, scale: float = 1.0) -> DriveCalibration:
+    """Calibrate a drive from the logs of its session."""
+    session = Session({"device": drive})
+    jobs = {job.name: job for job in make_jobs(session.capacity_blocks * 512, scale=scale)}
+    logs = {
+        name: serve_job(session, job, jitter_us=jitter_us, seed=seed) for seed, (name, job) in enumerate(jobs.items())
+    }
+    return fit_drive(logs, jobs, session.capacity_blocks, "logs")
+
+
+def unseen_error_ms(drive: dict[str, Any], found: DriveCalibration, reads: int = 1500) -> float:
+    """Return the mean absolute error of single random reads that were not part of the jobs."""
+    capacity = Session({"device": drive}).capacity_blocks
+    lbns = np.random.default_rng(99).integers(0, capacity // SMALL - 1, reads) * SMALL
+    job = Job("unseen", "", lbns, np.full(reads, SMALL), np.zeros(reads, dtype=np.int8))
+    measured = serve_job(Session({"device": drive}), job).latency_ms
+    modelled = _in_phase({"name": "calibrated", **found.device}, job, measured)
+    return float(np.abs(modelled - measured)[1:].mean())
+
+
+def check(drive: dict[str, Any], found: DriveCalibration) -> dict[str, float]:
+    """Check the targets of a calibration, and return the figures."""
+    figures = {"unseen reads, ms": unseen_error_ms(drive, found)}
+    # The targets: 0.2 ms, and 5 % for sequential accesses and flushes.
+    assert figures["unseen reads, ms"] < 0.2
+    for each in found.residuals:
+        if each.kind == "sequential reads" or (each.kind.startswith("flushes") and "write_cache" in drive):
+            figures[each.kind] = each.modelled_mean_ms / each.measured_mean_ms - 1
+            assert abs(figures[each.kind]) < 0.05, each
+    return figures
+
+
+@pytest.mark.parametrize(("seed", "jitter_us"), [(1, 10), (102, 0)])
+def test_a_drive_is_recovered_from_its_logs(seed: int, jitter_us: float) -> None:
+    drive = random_drive(seed)
+    found = calibrated(drive, jitter_us)
+    check(drive, found)
+    for key in ("surfaces", "cylinders"):
+        assert found.device[key] == drive[key]
+    # The order of heads, and the phase of the first sector, are not compared: they are assumed, or arbitrary.
+    for made, zone in zip(found.device["zones"], drive["zones"], strict=True):
+        assert {key: made[key] for key in ("first_cylinder", "last_cylinder", "sectors_per_track")} == {
+            key: zone[key] for key in ("first_cylinder", "last_cylinder", "sectors_per_track")
+        }
+    assert found.device["rotation_rpm"] == pytest.approx(drive["rotation_rpm"], rel=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 130))
+def test_thirty_random_drives_are_recovered(seed: int) -> None:
+    drive = random_drive(seed)
+    print(seed, check(drive, calibrated(drive, (0, 10, 50)[seed // 2 % 3])))
+
+
+def test_stamps_and_latencies_give_end_times() -> None:
+    random = np.random.default_rng(1)
+    latency, gap = random.uniform(1, 20, 5000), 0.004
+    end = 7.3 + np.cumsum(latency + gap)
+    found = chained(np.floor(end), latency)
+    # Stamps are uniform within a millisecond: the mean over 4,096 accesses is known to 0.3 ms / 64, twice at an end.
+    assert np.abs(found - end).max() < 0.02
+
+
+def test_the_period_is_that_of_repeated_ends() -> None:
+    random = np.random.default_rng(2)
+    lbns = np.concatenate([random.permutation(50) for _ in range(8)])
+    end = np.cumsum(random.integers(1, 4, 400)) * 8.0 + lbns * 0.11 + random.normal(0, 0.02, 400)
+    period, coherence = find_period(lbns, end)
+    assert period == pytest.approx(8.0, rel=1e-5)
+    assert coherence > 0.99
+
+
+def test_a_seek_time_is_between_its_bounds() -> None:
+    random = np.random.default_rng(3)
+    distance = random.integers(1, 1000, 4000)
+    true = 1 + 0.1 * np.sqrt(distance)
+    waited = true + random.uniform(0, 8.0, 4000)
+    knots = np.unique(np.round(np.geomspace(1, 999, 20)))
+    found = fit_seeks(distance, waited, 8.0, knots)
+    # A point with n accesses near it is known to a revolution / n: 200 here.
+    assert np.abs(found - (1 + 0.1 * np.sqrt(knots)))[8:].max() < 0.15
+    middle, half = fit_time(random.uniform(2.5, 10.5, 4000), 8.0)
+    assert abs(middle - 2.5) < 2 * half
+
+
+def test_only_the_job_file_of_writes_overwrites_data(tmp_path: Path) -> None:
+    files = write_jobs(tmp_path, "/dev/sdq", 10**12)
+    reads = {line[1:-1] for line in files.reads.read_text().splitlines() if line.startswith("[")}
+    assert reads == {job.name for job in files.jobs if not job.writes}
+    for name in reads:
+        assert " write " not in (tmp_path / f"{name}.iolog").read_text()
+    for job in files.jobs:
+        assert (job.lbns + job.sectors).max() <= 10**12 // 512
+        assert (job.lbns % SMALL == 0).all()
+
+
+def test_the_command_writes_jobs_and_fits_a_device(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    drive = random_drive(7)
+    session = Session({"device": drive})
+    # Half of the accesses: the test is of the command.
+    folder, device = tmp_path / "jobs", tmp_path / "fitted.toml"
+    sledsim_cli("calibrate", "--jobs", folder, "--size", session.capacity_blocks * 512, "--scale", "0.5")
+    for job in make_jobs(session.capacity_blocks * 512, scale=0.5):
+        (folder / f"{job.name}_lat.1.log").write_text(log_lines(serve_job(session, job, jitter_us=10)))
+    answer = json.loads(sledsim_cli("calibrate", folder, "--out", device, "--json").out)
+    assert sledsim.Device(str(device)).capacity_blocks == session.capacity_blocks
+    unseen = answer["residuals"][0]
+    assert unseen["unseen"]
+    assert unseen["demerit_ms"] < 0.2
+    # The second time the finished steps are read.
+    state = json.loads((folder / "calibration.state.json").read_text())
+    assert set(state) == {"logs", "mechanics", "behaviour"}
+    assert calibrate_drive(folder).to_dict() == answer
+
+
+def test_a_folder_without_logs_names_the_next_command(tmp_path: Path) -> None:
+    with pytest.raises(SledsimError, match="write the jobs first"):
+        calibrate_drive(tmp_path)
+    write_jobs(tmp_path, "/dev/sdq", 10**12, scale=0.1)
+    with pytest.raises(SledsimError, match=r"run fio reads\.fio"):
+        calibrate_drive(tmp_path)
+    (tmp_path / "rotation_lat.1.log").write_text("prose\n")
+    with pytest.raises(SledsimError, match="log_offset=1"):
+        calibrate_drive(tmp_path)
