@@ -86,6 +86,7 @@ from sledsim.scenario.models.system import RamCacheSystem as RamCacheSystem
 from sledsim.scenario.models.system import StripeSystem as StripeSystem
 from sledsim.scenario.models.system import TiersSystem as TiersSystem
 from sledsim.scenario.models.system import VolumesSystem as VolumesSystem
+from sledsim.scenario.models.system import ZonedSystem as ZonedSystem
 from sledsim.scenario.models.tier import BlockRange as BlockRange
 from sledsim.scenario.models.tier import TierMigration as TierMigration
 from sledsim.scenario.models.tier import TierPlacement as TierPlacement

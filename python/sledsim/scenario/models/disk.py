@@ -245,8 +245,14 @@ class DiskDevice(Model):
         `seek` and `head_switch_ms` are times of writes, and reads take that much less (ms; at least -1,000, at
         most 1,000; default 0.0).
     actuators
-        Number of independent arms, evenly spaced around the platters; an access uses the one that reaches the
-        sector first (at least 1, at most 2; default 1).
+        Number of arms that reach every track, evenly spaced around the platters; an access uses the one that
+        reaches the sector first. For actuators that are tied to ranges of LBNs, see `actuator_ranges` (at least
+        1, at most 2; default 1).
+    actuator_ranges
+        Number of equal, consecutive ranges of LBNs that each have an actuator of their own (independent access
+        ranges). The actuators move and transfer at the same time over one spindle. Each has an equal share of
+        `surfaces`, and a queue, a buffer and a write cache of the sizes given here (at least 1, at most 4;
+        default 1).
     bus_ms_per_block
         Bus time of a block (ms; at least 0, at most 1,000).
     bus_write_ms_per_block
@@ -401,6 +407,7 @@ class DiskDevice(Model):
     head_switch_ms: float | str | None = None
     write_settle_ms: float | str | None = None
     actuators: int | None = None
+    actuator_ranges: int | None = None
     bus_ms_per_block: float | str | None = None
     bus_write_ms_per_block: float | str | None = None
     overhead_scale: float | str | None = None

@@ -27,6 +27,7 @@ __all__ = [
     "Member",
     "MirrorSystem",
     "MwbSystem",
+    "OutOfOrder",
     "PartitionSystem",
     "Raid4System",
     "Raid5System",
@@ -37,6 +38,7 @@ __all__ = [
     "TiersSystem",
     "VolumesSystem",
     "WritePolicy",
+    "ZonedSystem",
 ]
 
 
@@ -465,6 +467,40 @@ class TiersSystem(Model):
     migration: TierMigration | None = None
 
 
+# What happens to a write that does not begin at the write pointer of its zone.
+OutOfOrder = Literal["refuse", "rewrite"]
+
+
+class ZonedSystem(Model):
+    """Zones that are written in order (shingled magnetic recording).
+
+    Attributes
+    ----------
+    name
+        What reports call it.
+    child
+        The component below it.
+    zone_bytes
+        Size of a zone: a multiple of the block size. The last zone may be smaller (B; at least 1, at most
+        4.29497e+09; default 268435456).
+    conventional_zones
+        Number of conventional zones, which are the first and may be written in any order (at least 0, at most
+        1e+09; default 0).
+    out_of_order
+        Treatment of a write that does not begin at the write pointer (default "refuse").
+    full
+        True if all zones are full at the start; otherwise they are empty (default false).
+    """
+
+    kind: Literal["zoned"] = "zoned"
+    name: str | None = None
+    child: "System"
+    zone_bytes: int | str | None = None
+    conventional_zones: int | None = None
+    out_of_order: OutOfOrder | None = None
+    full: bool | None = None
+
+
 # The system under test: a component, and those that it is made of. A device's name alone is a drive, and a name of
 # `[components]` that component.
 System = (
@@ -481,5 +517,6 @@ System = (
     | MwbSystem
     | McdSystem
     | TiersSystem
+    | ZonedSystem
     | str
 )
