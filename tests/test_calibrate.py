@@ -126,7 +126,7 @@ def test_the_command_writes_jobs_and_fits_a_device(sledsim_cli: Callable[..., Ou
     session = Session({"device": drive})
     # Half of the accesses: the test is of the command.
     folder, device = tmp_path / "jobs", tmp_path / "fitted.toml"
-    sledsim_cli("calibrate", "--jobs", folder, "--size", session.capacity_blocks * 512, "--scale", "0.5")
+    sledsim_cli("calibrate", "--jobs", folder, "--capacity", session.capacity_blocks * 512, "--scale", "0.5")
     for job in make_jobs(session.capacity_blocks * 512, scale=0.5):
         (folder / f"{job.name}_lat.1.log").write_text(log_lines(serve_job(session, job, jitter_us=10)))
     answer = json.loads(sledsim_cli("calibrate", folder, "--out", device, "--json").out)

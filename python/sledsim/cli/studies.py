@@ -79,8 +79,8 @@ Examples:
 """
 CALIBRATE_EXAMPLES = """\b
 Examples:
-  sledsim calibrate --jobs my-drive --device /dev/sdb
-  sledsim calibrate --jobs my-drive --size 2000398934016
+  sledsim calibrate --jobs my-drive --filename /dev/sdb
+  sledsim calibrate --jobs my-drive --capacity 2000398934016
   sledsim calibrate my-drive --out my-drive.toml
   sledsim calibrate m.trace --from cheetah9LP.parv --out fitted.toml
 """
@@ -851,11 +851,11 @@ def calibrate(
     jobs: Annotated[
         Path | None, typer.Option("--jobs", metavar="FOLDER", help="Write jobs for fio into a folder, and end.")
     ] = None,
-    device: Annotated[
-        str | None, typer.Option("--device", metavar="PATH", help="Drive to measure, for --jobs (default: /dev/sdX).")
+    filename: Annotated[
+        str | None, typer.Option("--filename", metavar="PATH", help="Drive to measure, for --jobs (default: /dev/sdX).")
     ] = None,
-    size: Annotated[
-        int | None, typer.Option("--size", metavar="BYTES", help="Capacity, for --jobs (default: that of --device).")
+    capacity: Annotated[
+        int | None, typer.Option("--capacity", metavar="BYTES", help="For --jobs (default: that of --filename).")
     ] = None,
     scale: Annotated[
         float | None,
@@ -889,16 +889,16 @@ def calibrate(
         for name, value in (("--from", specs), ("--out", out)):
             if value is not None:
                 raise typer.BadParameter("has no effect with --jobs", param_hint=name)
-        if size is None and device is None:
-            raise typer.BadParameter("give --device PATH or --size BYTES", param_hint="--jobs")
-        capacity = _device_bytes(device) if size is None and device is not None else size or 0
-        written = write_jobs(jobs, device or "/dev/sdX", capacity, scale=1.0 if scale is None else scale)
+        if capacity is None and filename is None:
+            raise typer.BadParameter("give --filename PATH or --capacity BYTES", param_hint="--jobs")
+        size = _device_bytes(filename) if capacity is None and filename is not None else capacity or 0
+        written = write_jobs(jobs, filename or "/dev/sdX", size, scale=1.0 if scale is None else scale)
         print_written(written.reads)
         print_written(written.writes, note=" (overwrites data)")
         write(f"next: cd {jobs} && fio {written.reads.name}", err=True)
         return
     assert measured is not None
-    for name, given in (("--device", device), ("--size", size), ("--scale", scale)):
+    for name, given in (("--filename", filename), ("--capacity", capacity), ("--scale", scale)):
         if given is not None:
             raise typer.BadParameter("has an effect only with --jobs", param_hint=name)
     check_target(out, [".toml"])
@@ -922,4 +922,4 @@ def _device_bytes(path: str) -> int:
         with Path(path).open("rb") as file:
             return file.seek(0, os.SEEK_END)
     except OSError as error:
-        raise typer.BadParameter(f"{path}: {error.strerror}; give --size BYTES", param_hint="--device") from None
+        raise typer.BadParameter(f"{path}: {error.strerror}; give --capacity BYTES", param_hint="--filename") from None
