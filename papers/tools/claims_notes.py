@@ -143,12 +143,14 @@ def cache_of_disks(found: Found) -> str:
     below = paragraph(f"""
         Writes gain from the cache, as the paper says: with segments of 64 KiB their mean response changes from
         {ms("disk", "writes, ms", 1)} to {ms("disk with cache", "writes, ms", 1)} ms. That of reads changes from
-        {ms("disk", "reads, ms", 1)} to {ms("disk with cache", "reads, ms", 1)} ms, because a read that misses waits for
-        a whole segment from the disk (segments of 8 KiB: {ms(f"disk with cache{small}", "reads, ms", 1)} ms). Replacing
-        eight caches by one costs little with small segments, and much if one disk must transfer the segments of eight
-        disks. MEMS storage alone has {alone["paper, ms"] / alone["ours, ms"]:.1f} times the response in the paper that
-        it has with the stand-in. Most of the paper's response is waiting, because the requests of its bursts arrive
-        closer together.
+        {ms("disk", "reads, ms", 1)} to {ms("disk with cache", "reads, ms", 1)} ms, and with segments of 8 KiB to
+        {ms(f"disk with cache{small}", "reads, ms", 1)} ms. A read that misses waits for its whole segment, but a large
+        segment also holds data that are read next. If one disk with one cache replaces the eight, the mean of all
+        requests changes from {ms("disk with cache")} to {ms("one cache for all")} ms with segments of 64 KiB, because
+        one disk transfers all of them, and from {ms(f"disk with cache{small}")} to {ms(f"one cache for all{small}")} ms
+        with segments of 8 KiB. The paper's response of MEMS storage alone is
+        {alone["paper, ms"] / alone["ours, ms"]:.1f} times that with the stand-in. Most of it is waiting, because the
+        requests of the paper's bursts arrive closer together.
     """)
     return f"{above}\n\n{chr(10).join(lines)}\n\n{below}"
 
