@@ -855,10 +855,7 @@ def calibrate(
         str | None, typer.Option("--device", metavar="PATH", help="Drive to measure, for --jobs (default: /dev/sdX).")
     ] = None,
     size: Annotated[
-        int | None,
-        typer.Option(
-            "--size", metavar="BYTES", help="Capacity of the drive, for --jobs (default: read from --device)."
-        ),
+        int | None, typer.Option("--size", metavar="BYTES", help="Capacity, for --jobs (default: that of --device).")
     ] = None,
     scale: Annotated[
         float | None,
@@ -880,8 +877,8 @@ def calibrate(
 ) -> None:
     """Fit a drive model to your own drive.
 
-    First write jobs with --jobs and run them with fio in their folder: reads.fio only reads, writes.fio overwrites the
-    drive. Then name the folder. The command prints the fitted parameters with intervals, and the errors on reads that
+    First write jobs with --jobs and run them with fio in their folder: reads.fio only reads, writes.fio overwrites
+    data. Then name the folder. The command prints the fitted parameters with intervals, and the errors on reads that
     it did not use for the fit. With --from, it fits times of an existing model to the first half of a trace and tests
     them on the second half.
     """
