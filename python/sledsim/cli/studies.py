@@ -846,10 +846,10 @@ def validate_drive(
 def calibrate(
     measured: Annotated[
         Path | None,
-        typer.Argument(metavar="[FOLDER|TRACE]", help="Folder of jobs in which fio ran; or a trace, with --from."),
+        typer.Argument(metavar="[FOLDER|TRACE]", help="Folder with fio's logs of the jobs; with --from, a trace."),
     ] = None,
     jobs: Annotated[
-        Path | None, typer.Option("--jobs", metavar="FOLDER", help="Write jobs for fio into a folder, and end.")
+        Path | None, typer.Option("--jobs", metavar="FOLDER", help="Write jobs for fio to a folder and exit.")
     ] = None,
     filename: Annotated[
         str | None, typer.Option("--filename", metavar="PATH", help="Drive to measure, for --jobs (default: /dev/sdX).")
@@ -859,14 +859,16 @@ def calibrate(
     ] = None,
     scale: Annotated[
         float | None,
-        typer.Option("--scale", metavar="X", min=0.1, max=10.0, help="Factor on the length of the jobs (default: 1)."),
+        typer.Option(
+            "--scale", metavar="X", min=0.1, max=10.0, help="Factor on the number of accesses, for --jobs (default: 1)."
+        ),
     ] = None,
     specs: Annotated[
         str | None,
         typer.Option(
             "--from",
             metavar="SPECS",
-            help="Model whose times are fitted to TRACE: DiskSim parameters, a device file or a device.",
+            help="Model whose times are fitted to TRACE: a DiskSim file, a device file or a device name.",
             autocompletion=device_names,
         ),
     ] = None,
@@ -875,9 +877,10 @@ def calibrate(
 ) -> None:
     """Fit a drive model to your own drive.
 
-    First write jobs with --jobs and run them with fio; reads.fio only reads, writes.fio overwrites data. Then name the
-    folder: the command prints parameters with intervals, and errors on reads that it did not use for the fit. With
-    --from, times of an existing model are fitted to the first half of a trace, and judged on the second.
+    First write jobs with --jobs and run them with fio in their folder: reads.fio only reads, writes.fio overwrites
+    data. Then name the folder. The command prints the fitted parameters with intervals, and the errors on reads that
+    it did not use for the fit. With --from, it fits times of an existing model to the first half of a trace and tests
+    them on the second half.
     """
     from sledsim.studies.drive_calibration.calibration import calibrate_drive
     from sledsim.studies.drive_calibration.jobs import write_jobs

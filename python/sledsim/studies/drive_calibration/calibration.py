@@ -51,8 +51,8 @@ class Residual:
         Mean latencies.
     demerit_ms
         Root mean square horizontal distance between the distributions (Ruemmler and Wilkes 1994); ``None`` for means.
-    median_absolute_error_ms
-        Median absolute error of single requests, if the model has the phase of the platters; otherwise ``None``.
+    mean_absolute_error_ms
+        Mean absolute error of single requests, if the model has the phase of the platters; otherwise ``None``.
     unseen
         True if the drive was not fitted to these requests.
     """
