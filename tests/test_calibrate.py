@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,14 +16,13 @@ from random_drives import random_drive
 from sledsim import SledsimError
 from sledsim.runs.session import Session
 from sledsim.studies.drive_calibration.calibration import DriveCalibration, _in_phase, calibrate_drive, fit_drive
-from sledsim.studies.drive_calibration.geometry import chained, find_period
+from sledsim.studies.drive_calibration.geometry import ZoneMap, chained, find_period, join_zones
 from sledsim.studies.drive_calibration.jobs import SMALL, Job, make_jobs, write_jobs
 from sledsim.studies.drive_calibration.mechanics import fit_seeks, fit_time
 from sledsim.studies.drive_calibration.serving import log_lines, serve_job
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from conftest import Outcome
 
@@ -78,7 +79,7 @@ JITTERS_US = (0, 10, 50)
 
 
 def errors_of(seed: int) -> dict[str, float]:
-    """Calibrate a random drive; return the error of unseen reads, in ms, and relative errors of means by kind of access."""
+    """Calibrate a random drive; return the error of unseen reads, in ms, and relative errors of means by kind."""
     drive = random_drive(seed)
     found = calibrated(drive, JITTERS_US[seed // 2 % 3])
     errors = {"unseen reads": unseen_error_ms(drive, found)}
@@ -177,3 +178,30 @@ def test_a_folder_without_logs_names_the_next_command(tmp_path: Path) -> None:
     (tmp_path / "rotation_lat.1.log").write_text("prose\n")
     with pytest.raises(SledsimError, match="log_offset=1"):
         calibrate_drive(tmp_path)
+
+
+def test_the_newest_log_of_a_job_is_read_whatever_its_number(tmp_path: Path) -> None:
+    write_jobs(tmp_path, "/dev/sdq", 10**12, scale=0.1)
+    for name, text in (("rotation_lat.2.log", ""), ("rotation_lat.1.log", "prose\n")):
+        (tmp_path / name).write_text(text)
+    os.utime(tmp_path / "rotation_lat.1.log", (1, 1))
+    with pytest.raises(SledsimError, match=r"rotation_lat\.2\.log: 0 accesses"):
+        calibrate_drive(tmp_path)
+
+
+def test_jobs_name_a_file_by_its_absolute_path(
+    sledsim_cli: Callable[..., Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with Path("drive.img").open("wb") as file:
+        file.truncate(10**9)
+    sledsim_cli("calibrate", "--jobs", "jobs", "--filename", "drive.img", "--scale", "0.1")
+    assert f"{tmp_path / 'drive.img'} open\n" in Path("jobs/probes.iolog").read_text()
+
+
+def test_zones_without_reads_are_an_error() -> None:
+    zones = [
+        (ZoneMap(first, sectors, None, 0.0, 0.0), first, first + 1000) for sectors, first in ((200, 0), (190, 2000))
+    ]
+    with pytest.raises(SledsimError, match="no random reads between sectors 0 and 3000"):
+        join_zones(zones, np.array([5000]), np.array([0.5]))

@@ -895,6 +895,8 @@ def calibrate(
         if capacity is None and filename is None:
             raise typer.BadParameter("give --filename PATH or --capacity BYTES", param_hint="--jobs")
         size = _device_bytes(filename) if capacity is None and filename is not None else capacity or 0
+        if filename is not None and Path(filename).exists():
+            filename = str(Path(filename).absolute())  # fio runs in the folder of the jobs
         written = write_jobs(jobs, filename or "/dev/sdX", size, scale=1.0 if scale is None else scale)
         print_written(written.reads)
         print_written(written.writes, note=" (overwrites data)")

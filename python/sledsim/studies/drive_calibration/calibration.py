@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -172,8 +173,8 @@ def calibrate_drive(folder: str | Path, *, progress: bool = False) -> DriveCalib
     logs = {name: log for name in jobs if (log := _read_log(target, name)) is not None}
     for name in REQUIRED:
         if name not in logs:
-            message = f"{target / f'{name}_lat.1.log'}: no such file: run fio reads.fio in {target} first"
-            raise make_error(TraceError, "missing", message, path=name, file=target / f"{name}_lat.1.log")
+            message = f"no such file: run fio reads.fio in {target} first"
+            raise make_error(TraceError, "missing", message, path=name, file=target / f"{name}_lat.*.log")
     return fit_drive(logs, jobs, capacity_bytes // 512, target.name, state=target / STATE, progress=progress)
 
 
@@ -313,14 +314,17 @@ def _in_phase(device: Mapping[str, Any], job: Job, measured: "NDArray[np.float64
 
 
 def _read_log(folder: Path, name: str) -> Log | None:
-    """Read a latency log in the order of its lines; ``None`` if it is absent."""
+    """Read the newest latency log of a job in the order of its lines; ``None`` if there is none."""
     import numpy as np
 
-    path = folder / f"{name}_lat.1.log"
-    if not path.is_file():
+    # fio writes NAME_lat.N.log, where N counts the jobs of its run: a job that ran again alone has another N.
+    path = max(folder.glob(f"{name}_lat.*.log"), key=lambda log: log.stat().st_mtime_ns, default=None)
+    if path is None:
         return None
     try:
-        columns = np.loadtxt(path, delimiter=",", usecols=(0, 1, 2, 3, 4), dtype=np.int64, ndmin=2).T
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "loadtxt: input contained no data")
+            columns = np.loadtxt(path, delimiter=",", usecols=(0, 1, 2, 3, 4), dtype=np.int64, ndmin=2).T
     except (ValueError, OSError) as error:
         message = f"expected lines of time, latency, direction, size and offset, from log_offset=1: {error}"
         raise make_error(TraceError, "unreadable", message, path=name, file=path) from None

@@ -8,6 +8,9 @@ import itertools
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from sledsim._core import SledsimError
+from sledsim.show.faults import make_error
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -307,6 +310,11 @@ def join_zones(
         As for :func:`find_zones`.
     surfaces
         Number of surfaces: a zone has a multiple of as many tracks.
+
+    Raises
+    ------
+    SledsimError
+        If there are no reads in two neighbouring zones, so that nothing shows where the second begins.
     """
     import numpy as np
 
@@ -315,6 +323,12 @@ def join_zones(
     choices = [(np.array([0]), np.array([0.0]))]
     for (before, first, earliest), (zone, latest, end) in itertools.pairwise(found):
         known = (lbns >= first) & (lbns < end)
+        if not known.any():
+            message = (
+                f"no random reads between sectors {first} and {end}, where tracks have {before.sectors_per_track} and "
+                f"then {zone.sectors_per_track} sectors: measure again on an idle machine, with a larger --scale"
+            )
+            raise make_error(SledsimError, "misfit", message, path="probes", value=first)
         choices.append(_boundaries(before, zone, lbns[known], angles[known], (earliest, latest)))
     zones = [zone for zone, _, _ in found]
     firsts = _consistent(zones, choices, surfaces)
