@@ -162,6 +162,7 @@ def _next_command(name: str, content: bytes) -> list[str]:
 #: Commands by a key that only the documents of each have; other documents are scenarios.
 COMMANDS = {
     "drawing": "design",
+    "steps": "explore --lesson",
     "axes": "sweep run",
     "sample": "sweep run",
     "objectives": "optimise",

@@ -206,10 +206,12 @@ class Lesson(BasedOnScenario):
         numbers = _core.run(self._resolve(*layers)).numbers()
         if metric not in numbers:
             last = metric.rpartition(".")[2]
-            known = [name for name in numbers if last in name] or list(numbers)
+            known = [name for name in numbers if last in name][:12] or list(numbers)
             message = f"metric {metric!r} is not in the result of the run"
+            listed = "`sledsim run SCENARIO --json` prints the result"
+            key = f"{path}.metric"
             error = make_error(
-                ScenarioError, "unknown-name", message, path=f"{path}.metric", value=metric, known=known[:12]
+                ScenarioError, "unknown-name", message, path=key, value=metric, known=known, listed=listed
             )
             raise _core.error_of(ScenarioError, [self._located(fault, ()) for fault in error.faults])
         return numbers[metric]
