@@ -538,6 +538,8 @@ def _boundaries(
 
 #: Cost of a zone that is not a whole number of cylinders, as a number of reads that contradict its end.
 ODD_COST = 8.0
+#: Pairs of beginnings of neighbouring zones that are compared at once; bounds the memory.
+MOST_PAIRS = 1 << 22
 
 
 def _consistent(
@@ -549,12 +551,16 @@ def _consistent(
     costs, origins = choices[0][1], []
     for zone, (before, _), (after, own) in zip(zones, choices, choices[1:], strict=False):
         unit = zone.sectors_per_track * surfaces
-        apart = after[None, :] - before[:, None]
-        off = np.abs((apart + unit // 2) % unit - unit // 2)
-        total = costs[:, None] + np.where(off <= MOST_OFF, off / (4 * MOST_OFF), ODD_COST) + own[None, :]
-        total[apart <= 0] = np.inf
-        origins.append(np.argmin(total, axis=0))
-        costs = np.min(total, axis=0)
+        origin, least = np.empty(len(after), dtype=np.int64), np.empty(len(after))
+        width = max(MOST_PAIRS // len(before), 1)
+        for rows in (slice(start, start + width) for start in range(0, len(after), width)):
+            apart = after[None, rows] - before[:, None]
+            off = np.abs((apart + unit // 2) % unit - unit // 2)
+            total = costs[:, None] + np.where(off <= MOST_OFF, off / (4 * MOST_OFF), ODD_COST) + own[None, rows]
+            total[apart <= 0] = np.inf
+            origin[rows], least[rows] = np.argmin(total, axis=0), np.min(total, axis=0)
+        origins.append(origin)
+        costs = least
     at = int(np.argmin(costs))
     chosen = [at]
     for origin in reversed(origins):
