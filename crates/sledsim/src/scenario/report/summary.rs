@@ -510,7 +510,7 @@ impl RunReport {
         }
         let misplaced = outcome.failed - outcome.lost - outcome.cut - outcome.oversized;
         if misplaced > 0 {
-            notes.push(format!("{} failed: beyond the device, or empty", plural(misplaced, "request")));
+            notes.push(format!("{} failed: beyond the device, empty, or out of order in a zone", plural(misplaced, "request")));
         }
         if outcome.oversized > 0 {
             let [blocks, parts] = [BLOCKS_OF_A_REQUEST.most, PARTS_OF_A_REQUEST.most];
