@@ -185,7 +185,7 @@ def test_the_newest_log_of_a_job_is_read_whatever_its_number(tmp_path: Path) -> 
     for name, text in (("rotation_lat.2.log", ""), ("rotation_lat.1.log", "prose\n")):
         (tmp_path / name).write_text(text)
     os.utime(tmp_path / "rotation_lat.1.log", (1, 1))
-    with pytest.raises(SledsimError, match=r"rotation_lat\.2\.log: 0 accesses"):
+    with pytest.raises(SledsimError, match=r"rotation_lat\.2\.log: 0 of 512 accesses"):
         calibrate_drive(tmp_path)
 
 
