@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,9 +14,15 @@ import sledsim
 from random_drives import random_drive
 from sledsim import SledsimError
 from sledsim.runs.session import Session
-from sledsim.studies.drive_calibration.calibration import DriveCalibration, _in_phase, calibrate_drive, fit_drive
+from sledsim.studies.drive_calibration.calibration import (
+    DriveCalibration,
+    _in_phase,
+    _read_log,
+    calibrate_drive,
+    fit_drive,
+)
 from sledsim.studies.drive_calibration.geometry import chained, find_period
-from sledsim.studies.drive_calibration.jobs import SMALL, Job, make_jobs, write_jobs
+from sledsim.studies.drive_calibration.jobs import FLUSH, SMALL, WRITE, Job, make_jobs, write_jobs
 from sledsim.studies.drive_calibration.mechanics import fit_seeks, fit_time
 from sledsim.studies.drive_calibration.serving import log_lines, serve_job
 
@@ -127,8 +135,8 @@ def test_the_command_writes_jobs_and_fits_a_device(sledsim_cli: Callable[..., Ou
     # Half of the accesses: the test is of the command.
     folder, device = tmp_path / "jobs", tmp_path / "fitted.toml"
     sledsim_cli("calibrate", "--jobs", folder, "--size", session.capacity_blocks * 512, "--scale", "0.5")
-    for job in make_jobs(session.capacity_blocks * 512, scale=0.5):
-        (folder / f"{job.name}_lat.1.log").write_text(log_lines(serve_job(session, job, jitter_us=10)))
+    for number, job in enumerate(make_jobs(session.capacity_blocks * 512, scale=0.5), 1):
+        (folder / f"{job.name}_lat.{number}.log").write_text(log_lines(serve_job(session, job, jitter_us=10)))
     answer = json.loads(sledsim_cli("calibrate", folder, "--out", device, "--json").out)
     assert sledsim.Device(str(device)).capacity_blocks == session.capacity_blocks
     unseen = answer["residuals"][0]
@@ -149,3 +157,33 @@ def test_a_folder_without_logs_names_the_next_command(tmp_path: Path) -> None:
     (tmp_path / "rotation_lat.1.log").write_text("prose\n")
     with pytest.raises(SledsimError, match="log_offset=1"):
         calibrate_drive(tmp_path)
+    (tmp_path / "rotation_lat.1.log").write_text("0, 9000000, 0, 4096, 8192, 0\n" * 400)
+    with pytest.raises(SledsimError, match="400 of 512 accesses: the job did not end"):
+        calibrate_drive(tmp_path)
+
+
+def test_the_logs_that_fio_writes_are_read(tmp_path: Path) -> None:
+    if not (fio := shutil.which("fio")):
+        pytest.skip("fio is not installed")
+    drive, folder = tmp_path / "drive", tmp_path / "jobs"
+    with drive.open("wb") as file:
+        file.truncate(100_000_000)
+    files = write_jobs(folder, str(drive), 100_000_000, scale=0.1)
+    for path in (files.reads, files.writes):
+        # File systems in memory refuse direct accesses.
+        path.write_text(path.read_text().replace("direct=1", "direct=0"))
+        subprocess.run([fio, path.name], cwd=folder, check=True, capture_output=True)
+    for job in files.jobs:
+        log, logged = _read_log(folder, job), job.ops != FLUSH
+        assert log, job.name
+        assert logged.sum() - job.outstanding < len(log.lbns) <= logged.sum(), job.name
+        if job.outstanding == 1:
+            assert (log.lbns == job.lbns[logged]).all(), job.name
+            assert (log.sectors == job.sectors[logged]).all(), job.name
+            assert (log.reads == (job.ops[logged] != WRITE)).all(), job.name
+
+
+@pytest.mark.parametrize("capacity_bytes", [99_999_999, 2**60 + 1])
+def test_capacities_out_of_range_are_refused(capacity_bytes: int) -> None:
+    with pytest.raises(SledsimError, match="expected a drive of 100,000,000 to"):
+        make_jobs(capacity_bytes)

@@ -17,7 +17,7 @@ from sledsim.show.progress import ProgressBar
 from sledsim.show.shown import Plain, Tabled
 from sledsim.show.tables import Table, number
 from sledsim.studies.drive_calibration.fitting import Fit, Parameter, fit_behaviour, fit_mechanics, flush_times_ms
-from sledsim.studies.drive_calibration.jobs import Job, make_jobs, read_description
+from sledsim.studies.drive_calibration.jobs import FLUSH, Job, make_jobs, read_description
 from sledsim.studies.drive_calibration.serving import Log, serve_job
 from sledsim.studies.validation.drive import demerit_ms
 
@@ -51,8 +51,8 @@ class Residual:
         Mean latencies.
     demerit_ms
         Root mean square horizontal distance between the distributions (Ruemmler and Wilkes 1994); ``None`` for means.
-    median_absolute_error_ms
-        Median absolute error of single requests, if the model has the phase of the platters; otherwise ``None``.
+    mean_absolute_error_ms
+        Mean absolute error of single requests, if the model has the phase of the platters; otherwise ``None``.
     unseen
         True if the drive was not fitted to these requests.
     """
@@ -169,11 +169,11 @@ def calibrate_drive(folder: str | Path, *, progress: bool = False) -> DriveCalib
     target = require_path(SledsimError, "folder", folder)
     capacity_bytes, scale = read_description(target)
     jobs = {job.name: job for job in make_jobs(capacity_bytes, scale=scale)}
-    logs = {name: log for name in jobs if (log := _read_log(target, name)) is not None}
+    logs = {name: log for name, job in jobs.items() if (log := _read_log(target, job)) is not None}
     for name in REQUIRED:
         if name not in logs:
-            message = f"{target / f'{name}_lat.1.log'}: no such file: run fio reads.fio in {target} first"
-            raise make_error(TraceError, "missing", message, path=name, file=target / f"{name}_lat.1.log")
+            message = f"no such file: run fio reads.fio in {target} first"
+            raise make_error(TraceError, "missing", message, path=name, file=target / f"{name}_lat.*.log")
     return fit_drive(logs, jobs, capacity_bytes // 512, target.name, state=target / STATE, progress=progress)
 
 
@@ -312,21 +312,25 @@ def _in_phase(device: Mapping[str, Any], job: Job, measured: "NDArray[np.float64
     return served(float(best), len(job.lbns))
 
 
-def _read_log(folder: Path, name: str) -> Log | None:
-    """Read a latency log in the order of its lines; ``None`` if it is absent."""
+def _read_log(folder: Path, job: Job) -> Log | None:
+    """Read the newest latency log of a job in the order of its lines; ``None`` if it is absent."""
     import numpy as np
 
-    path = folder / f"{name}_lat.1.log"
-    if not path.is_file():
+    # fio numbers the jobs of a file: the log of the second one is NAME_lat.2.log.
+    paths = sorted(folder.glob(f"{job.name}_lat.*.log"), key=lambda path: path.stat().st_mtime_ns)
+    if not paths:
         return None
+    path = paths[-1]
     try:
         columns = np.loadtxt(path, delimiter=",", usecols=(0, 1, 2, 3, 4), dtype=np.int64, ndmin=2).T
     except (ValueError, OSError) as error:
         message = f"expected lines of time, latency, direction, size and offset, from log_offset=1: {error}"
-        raise make_error(TraceError, "unreadable", message, path=name, file=path) from None
-    if columns.shape[1] < 64:
-        message = f"{columns.shape[1]} accesses: the job did not end; run it again"
-        raise make_error(TraceError, "missing", message, path=name, file=path)
+        raise make_error(TraceError, "unreadable", message, path=job.name, file=path) from None
+    # fio does not log flushes, nor the accesses that are outstanding when it has read the last line of the pattern.
+    logged = int((job.ops != FLUSH).sum())
+    if columns.shape[1] < logged - job.outstanding + 1:
+        message = f"{columns.shape[1]:,} of {logged:,} accesses: the job did not end; run it again"
+        raise make_error(TraceError, "missing", message, path=job.name, file=path)
     stamps, latency, direction, size, offset = columns
     return Log(stamps.astype(np.float64), latency / 1e6, direction == 0, offset // 512, size // 512)
 
