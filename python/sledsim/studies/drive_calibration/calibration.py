@@ -112,7 +112,7 @@ class DriveCalibration(Tabled, Plain):
         """Return the tables of parameters and of errors."""
         rows = [[each.name, each.value, each.unit, each.interval] for each in self.parameters]
         parameters = Table(
-            ["parameter", "value", "unit", "95 % interval"],
+            ["parameter", "value", "unit", "interval"],
             rows,
             title=f"drive of {self.source}",
             left=frozenset({2, 3}),
