@@ -66,7 +66,7 @@ def test_figures_of_a_drive(drive: sledsim.devices.DiskDrive) -> None:
 
 
 def test_capacity_and_rate_are_those_of_all_actuators(disk_file: Path) -> None:
-    keys = {count: {"surfaces": 2 * count, "actuator_ranges": count} for count in (1, 2)}
+    keys: dict[int, dict[str, Any]] = {n: {"surfaces": 2 * n, "actuator_ranges": n} for n in (1, 2)}
     one, two = (sledsim.devices.DiskDrive(str(disk_file), **each) for each in keys.values())
     session = sledsim.Session({"device": {"name": str(disk_file), **keys[2]}})
     assert two.capacity_bytes == 2 * one.capacity_bytes == session.capacity_blocks * 512
