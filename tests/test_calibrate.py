@@ -136,7 +136,10 @@ def test_the_command_writes_jobs_and_fits_a_device(sledsim_cli: Callable[..., Ou
     folder, device = tmp_path / "jobs", tmp_path / "fitted.toml"
     sledsim_cli("calibrate", "--jobs", folder, "--size", session.capacity_blocks * 512, "--scale", "0.5")
     for number, job in enumerate(make_jobs(session.capacity_blocks * 512, scale=0.5), 1):
-        (folder / f"{job.name}_lat.{number}.log").write_text(log_lines(serve_job(session, job, jitter_us=10)))
+        lines = log_lines(serve_job(session, job, jitter_us=10)).splitlines(keepends=True)
+        # fio does not log the accesses that are outstanding at the end.
+        logged = len(lines) - job.outstanding + 1
+        (folder / f"{job.name}_lat.{number}.log").write_text("".join(lines[:logged]))
     answer = json.loads(sledsim_cli("calibrate", folder, "--out", device, "--json").out)
     assert sledsim.Device(str(device)).capacity_blocks == session.capacity_blocks
     unseen = answer["residuals"][0]

@@ -262,7 +262,9 @@ def _residuals(fit: Fit, logs: Mapping[str, Log], jobs: Mapping[str, Job]) -> li
             continue
         kind = {"streams": "sequential reads", "write-stream": "sequential writes", "writes": "random writes"}
         label = kind.get(name, name.replace("queue-", "random reads, outstanding: "))
-        found.append(_compared(label, log.latency_ms[: len(model.latency_ms)], model.latency_ms))
+        # fio does not log the accesses that are outstanding at the end.
+        number = min(len(log.latency_ms), len(model.latency_ms))
+        found.append(_compared(label, log.latency_ms[:number], model.latency_ms[:number]))
     return found
 
 
