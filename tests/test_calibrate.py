@@ -78,7 +78,7 @@ JITTERS_US = (0, 10, 50)
 
 
 def errors_of(seed: int) -> dict[str, float]:
-    """Calibrate a random drive; return the error of unseen reads, in ms, and relative errors of means by kind of access."""
+    """Calibrate a random drive; return the error of unseen reads in ms, and relative errors of other means by kind."""
     drive = random_drive(seed)
     found = calibrated(drive, JITTERS_US[seed // 2 % 3])
     errors = {"unseen reads": unseen_error_ms(drive, found)}
