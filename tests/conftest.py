@@ -28,6 +28,7 @@ KEYS = {
     "role": "role",
     "scenario": "workload",
     "drawing": "drawing",
+    "lesson": "steps",
 }
 #: The folder of reference data, which is not part of this repository.
 REFERENCE = Path(os.environ.get("SLEDSIM_REFERENCE") or ROOT.parent / "shared")
@@ -36,7 +37,7 @@ T = TypeVar("T")
 
 
 def examples_of(kind: str) -> list[Path]:
-    """Return the examples of a kind of document: scenario, sweep, search, enclosure, cost or role."""
+    """Return the examples of a kind of document: scenario, sweep, search, enclosure, cost, role or lesson."""
 
     def kind_of(path: Path) -> str:
         document = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from concurrent.futures import ProcessPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -80,11 +81,38 @@ def test_a_drive_is_recovered_from_its_logs(seed: int, jitter_us: float) -> None
     assert found.device["rotation_rpm"] == pytest.approx(drive["rotation_rpm"], rel=1e-6)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100, 130))
-def test_thirty_random_drives_are_recovered(seed: int) -> None:
+#: Delays of completions: the scales of half-normal distributions, in microseconds.
+JITTERS_US = (0, 10, 50)
+
+
+def errors_of(seed: int) -> dict[str, float]:
+    """Calibrate a random drive; return the error of unseen reads in ms, and relative errors of other means by kind."""
     drive = random_drive(seed)
-    print(seed, check(drive, calibrated(drive, (0, 10, 50)[seed // 2 % 3])))
+    found = calibrated(drive, JITTERS_US[seed // 2 % 3])
+    errors = {"unseen reads": unseen_error_ms(drive, found)}
+    for each in found.residuals:
+        if each.kind.startswith("sequential") or (each.kind.startswith("flushes") and "write_cache" in drive):
+            errors[each.kind] = abs(each.modelled_mean_ms / each.measured_mean_ms - 1)
+    return errors
+
+
+@pytest.mark.slow
+def test_most_of_thirty_random_drives_are_recovered() -> None:
+    with ProcessPoolExecutor(2) as pool:
+        found = dict(zip(range(100, 130), pool.map(errors_of, range(100, 130)), strict=True))
+    for seed, errors in found.items():
+        print(seed, JITTERS_US[seed // 2 % 3], {kind: round(error, 4) for kind, error in errors.items()})
+    reads = {seed: errors["unseen reads"] for seed, errors in found.items()}
+    flushes = {
+        seed: max(of_flushes)
+        for seed, errors in found.items()
+        if (of_flushes := [error for kind, error in errors.items() if kind.startswith("flushes")])
+    }
+    # docs/how-to/calibrate.md has the figures. Without delays all drives meet the target of reads.
+    assert all(errors["sequential reads"] < 0.05 for errors in found.values())
+    assert sum(error < 0.2 for error in reads.values()) >= 0.8 * len(reads), reads
+    assert sum(error < 0.05 for error in flushes.values()) >= 0.8 * len(flushes), flushes
+    assert all(error < 0.2 for seed, error in reads.items() if JITTERS_US[seed // 2 % 3] == 0), reads
 
 
 def test_stamps_and_latencies_give_end_times() -> None:
@@ -134,7 +162,7 @@ def test_the_command_writes_jobs_and_fits_a_device(sledsim_cli: Callable[..., Ou
     session = Session({"device": drive})
     # Half of the accesses: the test is of the command.
     folder, device = tmp_path / "jobs", tmp_path / "fitted.toml"
-    sledsim_cli("calibrate", "--jobs", folder, "--size", session.capacity_blocks * 512, "--scale", "0.5")
+    sledsim_cli("calibrate", "--jobs", folder, "--capacity", session.capacity_blocks * 512, "--scale", "0.5")
     for number, job in enumerate(make_jobs(session.capacity_blocks * 512, scale=0.5), 1):
         lines = log_lines(serve_job(session, job, jitter_us=10)).splitlines(keepends=True)
         # fio does not log the accesses that are outstanding at the end.

@@ -124,13 +124,14 @@ EXTRAS = {
     "cluster": ("distributed",),
     "optimise": ("optuna",),
     "sqlite": ("apsw",),
+    "notebook": ("anywidget",),
 }
 
 
 def test_the_extras_of_a_user_are_those_listed_here() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     brought = {name: len(needs) for name, needs in project["optional-dependencies"].items()}
-    developing = {"build", "wheel", "docs", "test", "dev"}
+    developing = {"build", "wheel", "docs", "lite", "test", "dev"}
     assert {name: len(modules) for name, modules in EXTRAS.items()} == {
         name: count for name, count in brought.items() if name not in developing
     }

@@ -72,10 +72,13 @@ pub fn mems_devices() -> Vec<(String, MemsParameters)> {
     devices.collect()
 }
 
-/// Returns names and parameters of the disks in the catalogue.
+/// Returns names and parameters of the disks in the catalogue; of a disk with several actuators, those of one of them.
 pub fn disk_devices() -> Vec<(String, DiskParameters)> {
     let devices = device_names().into_iter().filter_map(|name| match device_spec(&name) {
-        DeviceSpec::Disk(parameters) => Some((name, *parameters)),
+        DeviceSpec::Disk(parameters) => {
+            let actuator = parameters.of_one_actuator().unwrap_or_else(|fault| panic!("{name}: {fault}"));
+            Some((name, actuator.into_owned()))
+        }
         _ => None,
     });
     devices.collect()

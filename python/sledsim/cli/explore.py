@@ -31,9 +31,7 @@ def register(app: typer.Typer) -> None:
 def explore(
     scenario: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[FILE|-]", help="Scenario that the page begins with (default: the page's own example)."
-        ),
+        typer.Argument(metavar="[FILE|-]", help="Scenario that the page opens with (default: the page's own example)."),
     ] = None,
     sets: Sets = None,
     lesson: Annotated[
@@ -42,19 +40,20 @@ def explore(
             "--lesson",
             "-l",
             metavar="NAME|FILE",
-            help="Open a lesson: seeking, scheduling, stopping, caching, or a file.",
+            help="Open with a lesson: seeking, scheduling, stopping, caching, or a file.",
         ),
     ] = None,
     answers: Annotated[
-        bool, typer.Option("--answers", help="Print the answers to the questions of the lesson, for teachers.")
+        bool,
+        typer.Option("--answers", help="Print the answers to the questions of the lesson, and do not open the page."),
     ] = False,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write the page to this .html file.")
     ] = None,
 ) -> None:
-    """Open a page that simulates and draws a device in the browser, or teaches with it.
+    """Open a page that simulates and draws a device in the browser, or a lesson about it.
 
-    The page is one file that works without a network. With --out, it is written and not opened.
+    The page is one file that works without a network. With --out, the page is written but not opened.
     """
     from sledsim.explorer.answers import answer_tables
     from sledsim.explorer.html_page import page

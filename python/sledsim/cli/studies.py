@@ -79,8 +79,8 @@ Examples:
 """
 CALIBRATE_EXAMPLES = """\b
 Examples:
-  sledsim calibrate --jobs my-drive --device /dev/sdb
-  sledsim calibrate --jobs my-drive --size 2000398934016
+  sledsim calibrate --jobs my-drive --filename /dev/sdb
+  sledsim calibrate --jobs my-drive --capacity 2000398934016
   sledsim calibrate my-drive --out my-drive.toml
   sledsim calibrate m.trace --from cheetah9LP.parv --out fitted.toml
 """
@@ -846,27 +846,29 @@ def validate_drive(
 def calibrate(
     measured: Annotated[
         Path | None,
-        typer.Argument(metavar="[FOLDER|TRACE]", help="Folder of jobs in which fio ran; or a trace, with --from."),
+        typer.Argument(metavar="[FOLDER|TRACE]", help="Folder with fio's logs of the jobs; with --from, a trace."),
     ] = None,
     jobs: Annotated[
-        Path | None, typer.Option("--jobs", metavar="FOLDER", help="Write jobs for fio into a folder, and end.")
+        Path | None, typer.Option("--jobs", metavar="FOLDER", help="Write jobs for fio to a folder and exit.")
     ] = None,
-    device: Annotated[
-        str | None, typer.Option("--device", metavar="PATH", help="Drive to measure, for --jobs (default: /dev/sdX).")
+    filename: Annotated[
+        str | None, typer.Option("--filename", metavar="PATH", help="Drive to measure, for --jobs (default: /dev/sdX).")
     ] = None,
-    size: Annotated[
-        int | None, typer.Option("--size", metavar="BYTES", help="Capacity, for --jobs (default: that of --device).")
+    capacity: Annotated[
+        int | None, typer.Option("--capacity", metavar="BYTES", help="For --jobs (default: that of --filename).")
     ] = None,
     scale: Annotated[
         float | None,
-        typer.Option("--scale", metavar="X", min=0.1, max=10.0, help="Factor on the length of the jobs (default: 1)."),
+        typer.Option(
+            "--scale", metavar="X", min=0.1, max=10.0, help="Factor on the number of accesses, for --jobs (default: 1)."
+        ),
     ] = None,
     specs: Annotated[
         str | None,
         typer.Option(
             "--from",
             metavar="SPECS",
-            help="Model whose times are fitted to TRACE: DiskSim parameters, a device file or a device.",
+            help="Model whose times are fitted to TRACE: a DiskSim file, a device file or a device name.",
             autocompletion=device_names,
         ),
     ] = None,
@@ -875,9 +877,10 @@ def calibrate(
 ) -> None:
     """Fit a drive model to your own drive.
 
-    First write jobs with --jobs and run them with fio; reads.fio only reads, writes.fio overwrites data. Then name the
-    folder: the command prints parameters with intervals, and errors on reads that it did not use for the fit. With
-    --from, times of an existing model are fitted to the first half of a trace, and judged on the second.
+    First write jobs with --jobs and run them with fio in their folder: reads.fio only reads, writes.fio overwrites
+    data. Then name the folder. The command prints the fitted parameters with intervals, and the errors on reads that
+    it did not use for the fit. With --from, it fits times of an existing model to the first half of a trace and tests
+    them on the second half.
     """
     from sledsim.studies.drive_calibration.calibration import calibrate_drive
     from sledsim.studies.drive_calibration.jobs import write_jobs
@@ -889,16 +892,16 @@ def calibrate(
         for name, value in (("--from", specs), ("--out", out)):
             if value is not None:
                 raise typer.BadParameter("has no effect with --jobs", param_hint=name)
-        if size is None and device is None:
-            raise typer.BadParameter("give --device PATH or --size BYTES", param_hint="--jobs")
-        capacity = _device_bytes(device) if size is None and device is not None else size or 0
-        written = write_jobs(jobs, device or "/dev/sdX", capacity, scale=1.0 if scale is None else scale)
+        if capacity is None and filename is None:
+            raise typer.BadParameter("give --filename PATH or --capacity BYTES", param_hint="--jobs")
+        size = _device_bytes(filename) if capacity is None and filename is not None else capacity or 0
+        written = write_jobs(jobs, filename or "/dev/sdX", size, scale=1.0 if scale is None else scale)
         print_written(written.reads)
         print_written(written.writes, note=" (overwrites data)")
         write(f"next: cd {jobs} && fio {written.reads.name}", err=True)
         return
     assert measured is not None
-    for name, given in (("--device", device), ("--size", size), ("--scale", scale)):
+    for name, given in (("--filename", filename), ("--capacity", capacity), ("--scale", scale)):
         if given is not None:
             raise typer.BadParameter("has an effect only with --jobs", param_hint=name)
     check_target(out, [".toml"])
@@ -922,4 +925,4 @@ def _device_bytes(path: str) -> int:
         with Path(path).open("rb") as file:
             return file.seek(0, os.SEEK_END)
     except OSError as error:
-        raise typer.BadParameter(f"{path}: {error.strerror}; give --size BYTES", param_hint="--device") from None
+        raise typer.BadParameter(f"{path}: {error.strerror}; give --capacity BYTES", param_hint="--filename") from None
