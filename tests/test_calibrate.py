@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
+import shutil
+import subprocess
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,9 +16,15 @@ import sledsim
 from random_drives import random_drive
 from sledsim import SledsimError
 from sledsim.runs.session import Session
-from sledsim.studies.drive_calibration.calibration import DriveCalibration, _in_phase, calibrate_drive, fit_drive
+from sledsim.studies.drive_calibration.calibration import (
+    DriveCalibration,
+    _in_phase,
+    _read_log,
+    calibrate_drive,
+    fit_drive,
+)
 from sledsim.studies.drive_calibration.geometry import ZoneMap, chained, find_period, join_zones
-from sledsim.studies.drive_calibration.jobs import SMALL, Job, make_jobs, write_jobs
+from sledsim.studies.drive_calibration.jobs import FLUSH, SMALL, WRITE, Job, make_jobs, write_jobs
 from sledsim.studies.drive_calibration.mechanics import fit_seeks, fit_time
 from sledsim.studies.drive_calibration.serving import log_lines, serve_job
 
@@ -79,7 +86,7 @@ JITTERS_US = (0, 10, 50)
 
 
 def errors_of(seed: int) -> dict[str, float]:
-    """Calibrate a random drive; return the error of unseen reads, in ms, and relative errors of means by kind."""
+    """Calibrate a random drive; return the error of unseen reads in ms, and relative errors of other means by kind."""
     drive = random_drive(seed)
     found = calibrated(drive, JITTERS_US[seed // 2 % 3])
     errors = {"unseen reads": unseen_error_ms(drive, found)}
@@ -101,11 +108,10 @@ def test_most_of_thirty_random_drives_are_recovered() -> None:
         for seed, errors in found.items()
         if (of_flushes := [error for kind, error in errors.items() if kind.startswith("flushes")])
     }
-    # docs/how-to/calibrate.md has the figures. Without delays all drives meet the target of reads.
-    assert all(errors["sequential reads"] < 0.05 for errors in found.values())
-    assert sum(error < 0.2 for error in reads.values()) >= 0.8 * len(reads), reads
-    assert sum(error < 0.05 for error in flushes.values()) >= 0.8 * len(flushes), flushes
-    assert all(error < 0.2 for seed, error in reads.items() if JITTERS_US[seed // 2 % 3] == 0), reads
+    # docs/how-to/calibrate.md has the figures: 28, 23 and all drives meet the targets.
+    assert sum(errors["sequential reads"] < 0.05 for errors in found.values()) >= 27
+    assert sum(error < 0.2 for error in reads.values()) >= 22, reads
+    assert all(error < 0.05 for error in flushes.values()), flushes
 
 
 def test_stamps_and_latencies_give_end_times() -> None:
@@ -156,8 +162,11 @@ def test_the_command_writes_jobs_and_fits_a_device(sledsim_cli: Callable[..., Ou
     # Half of the accesses: the test is of the command.
     folder, device = tmp_path / "jobs", tmp_path / "fitted.toml"
     sledsim_cli("calibrate", "--jobs", folder, "--capacity", session.capacity_blocks * 512, "--scale", "0.5")
-    for job in make_jobs(session.capacity_blocks * 512, scale=0.5):
-        (folder / f"{job.name}_lat.1.log").write_text(log_lines(serve_job(session, job, jitter_us=10)))
+    for number, job in enumerate(make_jobs(session.capacity_blocks * 512, scale=0.5), 1):
+        lines = log_lines(serve_job(session, job, jitter_us=10)).splitlines(keepends=True)
+        # fio does not log the accesses that are outstanding at the end.
+        logged = len(lines) - job.outstanding + 1
+        (folder / f"{job.name}_lat.{number}.log").write_text("".join(lines[:logged]))
     answer = json.loads(sledsim_cli("calibrate", folder, "--out", device, "--json").out)
     assert sledsim.Device(str(device)).capacity_blocks == session.capacity_blocks
     unseen = answer["residuals"][0]
@@ -178,15 +187,36 @@ def test_a_folder_without_logs_names_the_next_command(tmp_path: Path) -> None:
     (tmp_path / "rotation_lat.1.log").write_text("prose\n")
     with pytest.raises(SledsimError, match="log_offset=1"):
         calibrate_drive(tmp_path)
-
-
-def test_the_newest_log_of_a_job_is_read_whatever_its_number(tmp_path: Path) -> None:
-    write_jobs(tmp_path, "/dev/sdq", 10**12, scale=0.1)
-    for name, text in (("rotation_lat.2.log", ""), ("rotation_lat.1.log", "prose\n")):
-        (tmp_path / name).write_text(text)
-    os.utime(tmp_path / "rotation_lat.1.log", (1, 1))
-    with pytest.raises(SledsimError, match=r"rotation_lat\.2\.log: 0 of 512 accesses"):
+    (tmp_path / "rotation_lat.1.log").write_text("0, 9000000, 0, 4096, 8192, 0\n" * 400)
+    with pytest.raises(SledsimError, match="400 of 512 accesses: the job did not end"):
         calibrate_drive(tmp_path)
+
+
+def test_the_logs_that_fio_writes_are_read(tmp_path: Path) -> None:
+    if not (fio := shutil.which("fio")):
+        pytest.skip("fio is not installed")
+    drive, folder = tmp_path / "drive", tmp_path / "jobs"
+    with drive.open("wb") as file:
+        file.truncate(100_000_000)
+    files = write_jobs(folder, str(drive), 100_000_000, scale=0.1)
+    for path in (files.reads, files.writes):
+        # File systems in memory refuse direct accesses.
+        path.write_text(path.read_text().replace("direct=1", "direct=0"))
+        subprocess.run([fio, path.name], cwd=folder, check=True, capture_output=True)
+    for job in files.jobs:
+        log, logged = _read_log(folder, job), job.ops != FLUSH
+        assert log, job.name
+        assert logged.sum() - job.outstanding < len(log.lbns) <= logged.sum(), job.name
+        if job.outstanding == 1:
+            assert (log.lbns == job.lbns[logged]).all(), job.name
+            assert (log.sectors == job.sectors[logged]).all(), job.name
+            assert (log.reads == (job.ops[logged] != WRITE)).all(), job.name
+
+
+@pytest.mark.parametrize("capacity_bytes", [99_999_999, 2**60 + 1])
+def test_capacities_out_of_range_are_refused(capacity_bytes: int) -> None:
+    with pytest.raises(SledsimError, match="expected a drive of 100,000,000 to"):
+        make_jobs(capacity_bytes)
 
 
 def test_jobs_name_a_file_by_its_absolute_path(
@@ -200,8 +230,6 @@ def test_jobs_name_a_file_by_its_absolute_path(
 
 
 def test_zones_without_reads_are_an_error() -> None:
-    zones = [
-        (ZoneMap(first, sectors, None, 0.0, 0.0), first, first + 1000) for sectors, first in ((200, 0), (190, 2000))
-    ]
+    zones = [(ZoneMap(first, size, None, 0.0, 0.0), first, first + 1000) for size, first in ((200, 0), (190, 2000))]
     with pytest.raises(SledsimError, match="no random reads between sectors 0 and 3000"):
         join_zones(zones, np.array([5000]), np.array([0.5]))

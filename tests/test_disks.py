@@ -65,6 +65,16 @@ def test_figures_of_a_drive(drive: sledsim.devices.DiskDrive) -> None:
         drive.seek_ms(200)
 
 
+def test_capacity_and_rate_are_those_of_all_actuators(disk_file: Path) -> None:
+    keys: dict[int, dict[str, Any]] = {n: {"surfaces": 2 * n, "actuator_ranges": n} for n in (1, 2)}
+    one, two = (sledsim.devices.DiskDrive(str(disk_file), **each) for each in keys.values())
+    session = sledsim.Session({"device": {"name": str(disk_file), **keys[2]}})
+    assert two.capacity_bytes == 2 * one.capacity_bytes == session.capacity_blocks * 512
+    assert two.streaming_bandwidth_mb_s == pytest.approx(2 * one.streaming_bandwidth_mb_s)
+    facts = {label: value for label, value, _ in two.facts()}
+    assert (facts["capacity"], facts["blocks"]) == (two.capacity_bytes / 1e9, two.capacity_bytes // 512)
+
+
 def test_zones_tile_the_drive_and_stream_with_their_skews(drive: sledsim.devices.DiskDrive) -> None:
     zones = drive.zones()
     assert zones["first_lbn"].tolist() == [0, 16_000]

@@ -39,6 +39,9 @@ class Place(NamedTuple):
 class DiskDrive(Device):
     """A disk drive; its parameters are those of :class:`Device`.
 
+    If actuators are tied to ranges of LBNs (``actuator_ranges``), blocks, cylinders, seeks and services are those of
+    one actuator, and the capacity, the surfaces and the bandwidth those of the drive.
+
     Attributes
     ----------
     surfaces : int
@@ -69,6 +72,7 @@ class DiskDrive(Device):
     def __init__(self, name: str, /, *, overrides: Sets = (), **keys: Any) -> None:
         super().__init__(name, overrides=overrides, **keys)
         self._disk = _core.Disk(self._core)
+        self.capacity_bytes *= self.parameters["actuator_ranges"]
         self.surfaces = self.parameters["surfaces"]
         self.rotation_ms = self._disk.rotation_ms
         self.mean_seek_ms = self._disk.mean_seek_ms
@@ -179,10 +183,11 @@ class DiskDrive(Device):
 
     def facts(self) -> list[tuple[str, float | None, str]]:
         """Return figures derived from the parameters: label, value, unit."""
-        media = self.zones()["media_mb_s"]
+        media, ranges = self.zones()["media_mb_s"], self.parameters["actuator_ranges"]
         return [
             ("capacity", self.capacity_bytes / 1e9, "GB"),
-            ("blocks", self.capacity_blocks, ""),
+            ("blocks", self.capacity_blocks * ranges, ""),
+            *([("actuators, each with an equal share of the surfaces", ranges, "")] if ranges > 1 else []),
             ("cylinders", self.cylinders, ""),
             ("surfaces", self.surfaces, ""),
             ("zones", len(media), ""),

@@ -46,7 +46,8 @@ def run(
         Values that replace those of the scenario: ``["device.settle_constants=0"]`` or ``{"run.requests": 1000}``.
     log
         True to record each request, for :attr:`Result.log`, with about 0.5 KB of memory each. Or a file with suffix
-        ``.parquet``, ``.csv`` or ``.json``, which gets the same columns during the run, with a few MB of memory in all.
+        ``.parquet``, ``.csv`` or ``.json``, which gets the same columns during the run, with about 40 MB of memory in
+        all.
     timeline
         True to record the states of each mechanism over time, for :attr:`Result.timeline`; or a pair of times in
         seconds from the start of the run. More than 200,000 spans are aggregated in time slots, see

@@ -34,8 +34,6 @@ FITTED_SHARE = 0.75
 REQUIRED = ("rotation", "probes", "streams", "hits")
 #: Sequential accesses that are simulated for the comparison.
 COMPARED = 20_000
-#: Share of a job's accesses that its log must have. fio leaves out those that are outstanding at its end.
-LEAST_LOGGED = 0.9
 #: File with the finished steps of a calibration.
 STATE = "calibration.state.json"
 
@@ -115,7 +113,7 @@ class DriveCalibration(Tabled, Plain):
         """Return the tables of parameters and of errors."""
         rows = [[each.name, each.value, each.unit, each.interval] for each in self.parameters]
         parameters = Table(
-            ["parameter", "value", "unit", "95 % interval"],
+            ["parameter", "value", "unit", "interval"],
             rows,
             title=f"drive of {self.source}",
             left=frozenset({2, 3}),
@@ -265,7 +263,9 @@ def _residuals(fit: Fit, logs: Mapping[str, Log], jobs: Mapping[str, Job]) -> li
             continue
         kind = {"streams": "sequential reads", "write-stream": "sequential writes", "writes": "random writes"}
         label = kind.get(name, name.replace("queue-", "random reads, outstanding: "))
-        found.append(_compared(label, log.latency_ms[: len(model.latency_ms)], model.latency_ms))
+        # fio does not log the accesses that are outstanding at the end.
+        number = min(len(log.latency_ms), len(model.latency_ms))
+        found.append(_compared(label, log.latency_ms[:number], model.latency_ms[:number]))
     return found
 
 
@@ -316,25 +316,26 @@ def _in_phase(device: Mapping[str, Any], job: Job, measured: "NDArray[np.float64
 
 
 def _read_log(folder: Path, job: Job) -> Log | None:
-    """Read the newest latency log of a job in the order of its lines; ``None`` if there is none."""
+    """Read the newest latency log of a job in the order of its lines; ``None`` if it is absent."""
     import numpy as np
 
-    # fio writes NAME_lat.N.log, where N counts the jobs of its run: a job that ran again alone has another N.
-    name = job.name
-    path = max(folder.glob(f"{name}_lat.*.log"), key=lambda log: log.stat().st_mtime_ns, default=None)
-    if path is None:
+    # fio numbers the jobs of a file: the log of the second one is NAME_lat.2.log.
+    paths = sorted(folder.glob(f"{job.name}_lat.*.log"), key=lambda path: path.stat().st_mtime_ns)
+    if not paths:
         return None
+    path = paths[-1]
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "loadtxt: input contained no data")
             columns = np.loadtxt(path, delimiter=",", usecols=(0, 1, 2, 3, 4), dtype=np.int64, ndmin=2).T
     except (ValueError, OSError) as error:
         message = f"expected lines of time, latency, direction, size and offset, from log_offset=1: {error}"
-        raise make_error(TraceError, "unreadable", message, path=name, file=path) from None
-    accesses, expected = columns.shape[1], int((job.ops != FLUSH).sum()) - (job.outstanding - 1)
-    if accesses < LEAST_LOGGED * expected:
-        message = f"{accesses:,} of {expected:,} accesses: the job did not end; run it again"
-        raise make_error(TraceError, "missing", message, path=name, file=path)
+        raise make_error(TraceError, "unreadable", message, path=job.name, file=path) from None
+    # fio does not log flushes, nor the accesses that are outstanding when it has read the last line of the pattern.
+    logged = int((job.ops != FLUSH).sum())
+    if columns.shape[1] < logged - job.outstanding + 1:
+        message = f"{columns.shape[1]:,} of {logged:,} accesses: the job did not end; run it again"
+        raise make_error(TraceError, "missing", message, path=job.name, file=path)
     stamps, latency, direction, size, offset = columns
     return Log(stamps.astype(np.float64), latency / 1e6, direction == 0, offset // 512, size // 512)
 

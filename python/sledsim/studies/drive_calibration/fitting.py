@@ -61,7 +61,8 @@ class Parameter:
     name, value, unit
         The key of the device, its value and unit.
     interval
-        Its 95 % interval, or the reason why there is none.
+        Half its 95 % interval (``±``; for skews the standard error), the range of tried values that fit about as well
+        as the best one (``to``), or the reason why there is neither.
     """
 
     name: str

@@ -24,11 +24,11 @@ SMALL = 8
 #: track, so that the stream shows where tracks end, and the transfer of one takes longer than a command. They are
 #: multiples of 4 KiB by a prime number: accesses then begin at every 4 KiB of a track, and boundaries of tracks are as
 #: precise.
-STREAM = {80_000_000_000: 8 * 7, 300_000_000_000: 8 * 13, 1 << 62: 8 * 31}
+STREAM = {80_000_000_000: 8 * 7, 300_000_000_000: 8 * 13, 1 << 60: 8 * 31}
 #: Seed of the patterns.
 SEED = 1
-#: The smallest drive with room for the patterns, bytes.
-LEAST_BYTES = 100_000_000
+#: The smallest drive with room for the patterns, and the largest one, bytes.
+LEAST_BYTES, MOST_BYTES = 100_000_000, 1 << 60
 
 #: Operations of a pattern.
 READ, WRITE, FLUSH = 0, 1, 2
@@ -71,19 +71,19 @@ def make_jobs(capacity_bytes: int, *, scale: float = 1.0) -> list[Job]:
     Parameters
     ----------
     capacity_bytes
-        Capacity of the drive, at least 100 MB.
+        Capacity of the drive, from 100 MB to 1 EiB.
     scale
         Factor on the number of random accesses and of streams; less than 1 measures faster and less precisely.
 
     Raises
     ------
     SledsimError
-        If the capacity is too small.
+        If the capacity is out of range.
     """
     import numpy as np
 
-    if capacity_bytes < LEAST_BYTES:
-        message = f"{capacity_bytes:,} bytes: expected a drive of at least {LEAST_BYTES:,} bytes"
+    if not LEAST_BYTES <= capacity_bytes <= MOST_BYTES:
+        message = f"{capacity_bytes:,} bytes: expected a drive of {LEAST_BYTES:,} to {MOST_BYTES:,} bytes"
         raise make_error(SledsimError, "out-of-range", message, path="capacity_bytes", value=capacity_bytes)
     sectors = capacity_bytes // SECTOR_BYTES
     stream = next(size for most, size in STREAM.items() if capacity_bytes <= most)
@@ -222,7 +222,7 @@ def write_jobs(folder: str | Path, device: str, capacity_bytes: int, *, scale: f
     Raises
     ------
     SledsimError
-        If the capacity is too small, or the path contains a blank or a colon, which fio cannot read.
+        If the capacity is out of range, or the path contains a blank or a colon, which fio cannot read.
     """
     if any(each in device for each in " :\t\n"):
         message = f"{device!r}: fio cannot read paths with blanks or colons: use another name of the drive"
@@ -290,5 +290,5 @@ def read_description(folder: Path) -> tuple[int, float]:
         described = json.loads(path.read_text())
         return int(described["capacity_bytes"]), float(described["scale"])
     except (OSError, ValueError, KeyError, TypeError):
-        message = f"no folder of jobs: write the jobs first, with sledsim calibrate --jobs {folder}"
+        message = f"not a folder of jobs: write the jobs first, with sledsim calibrate --jobs {folder}"
         raise make_error(SledsimError, "missing", message, path="folder", value=str(folder), file=path) from None

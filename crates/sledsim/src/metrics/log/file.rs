@@ -48,7 +48,7 @@ impl LogFile {
             LogFormat::Json => write(&mut TextWriter::json(file), &columns, &receiver),
         };
         let thread = thread::Builder::new().name("sledsim-log".to_owned()).spawn(write)?;
-        Ok((Self { thread }, LogSender { group: Vec::new(), receiver: sender }))
+        Ok((Self { thread }, LogSender { group: Vec::new(), channel: sender }))
     }
 
     /// Returns true if the file cannot be written. [`LogFile::finish`] returns the reason.

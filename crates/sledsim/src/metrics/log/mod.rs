@@ -51,7 +51,7 @@ impl LogFacts {
 #[derive(Clone, Debug)]
 pub struct LogSender {
     group: Vec<Entry>,
-    receiver: SyncSender<(LogFacts, Vec<Entry>)>,
+    channel: SyncSender<(LogFacts, Vec<Entry>)>,
 }
 
 impl LogSender {
@@ -68,7 +68,7 @@ impl LogSender {
     pub(super) fn flush(&mut self, facts: LogFacts) {
         let group = std::mem::replace(&mut self.group, Vec::with_capacity(GROUP_ROWS));
         // A receiver that has failed reports its error itself.
-        let _ = self.receiver.send((facts, group));
+        let _ = self.channel.send((facts, group));
     }
 }
 

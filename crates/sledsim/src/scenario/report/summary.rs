@@ -510,7 +510,8 @@ impl RunReport {
         }
         let misplaced = outcome.failed - outcome.lost - outcome.cut - outcome.oversized;
         if misplaced > 0 {
-            notes.push(format!("{} failed: beyond the device, empty, or out of order in a zone", plural(misplaced, "request")));
+            let reasons = "beyond the device, empty, or not at the write pointer of a zone";
+            notes.push(format!("{} failed: {reasons}", plural(misplaced, "request")));
         }
         if outcome.oversized > 0 {
             let [blocks, parts] = [BLOCKS_OF_A_REQUEST.most, PARTS_OF_A_REQUEST.most];
