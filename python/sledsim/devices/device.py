@@ -77,9 +77,9 @@ class Device:
     parameters : dict
         All parameters, in the units of their names.
     capacity_blocks, block_bytes : int
-        Number of logical blocks, and the size of a block.
+        Number of logical blocks, and the size of a block. Of a disk with several actuators, the blocks of one of them.
     capacity_bytes : int
-        Capacity.
+        Capacity; of a disk with several actuators, that of all.
     cylinders : int
         Number of cylinders. Blocks of a cylinder are accessed without moving the coarse actuator.
     """
