@@ -50,7 +50,7 @@ def reproduce(
         ),
     ] = None,
     full: Annotated[
-        bool, typer.Option("--full", help="Sample sizes of the papers: an hour (default: smaller samples, minutes).")
+        bool, typer.Option("--full", help="Sample sizes of the papers: ten minutes (default: smaller samples, two).")
     ] = False,
     report: Annotated[
         Path | None,
