@@ -112,7 +112,7 @@ class Store(Framed):
         return store
 
     def _repair(self) -> None:
-        """Remove damaged parts. If one of them holds outcomes of runs, remove all outcomes of its batch."""
+        """Remove damaged files. If one holds outcomes of runs, remove all outcomes of its batch."""
         batches, damaged = self._check()
         for batch, files in damaged.items():
             for file in files:

@@ -15,15 +15,15 @@ use crate::fault::Faults;
 use crate::request::{Op, Padding, Request};
 use crate::time::Time;
 
-/// What happens to a write that does not begin at the write pointer of its zone.
+/// Treatment of a write that does not begin at the write pointer of its zone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OutOfOrder {
     /// It is refused, as by a host-managed drive. A write at the first block of a zone resets the zone.
     #[default]
     Refuse,
-    /// What it overwrites is rewritten, as by a drive-managed drive without a cache for such writes: the drive reads the zone from the end of the
-    /// write up to the write pointer, and writes it again together with the new data.
+    /// The drive rewrites the zone, as a drive-managed drive without a cache for such writes does: it reads the blocks from the end of the
+    /// write up to the write pointer, and writes them again together with the new data.
     Rewrite,
 }
 

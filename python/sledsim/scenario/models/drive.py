@@ -602,7 +602,7 @@ class DriveSystem(Model):
     Attributes
     ----------
     name
-        What reports call it; its device's name when absent.
+        Name in reports; the name of its device when absent.
     device
         The device.
     scheduler

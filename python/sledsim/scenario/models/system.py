@@ -48,7 +48,7 @@ class PartitionSystem(Model):
     Attributes
     ----------
     name
-        What reports call it.
+        Name in reports.
     child
         The component below it.
     first_block
@@ -85,7 +85,7 @@ class VolumesSystem(Model):
     Attributes
     ----------
     name
-        What reports call it.
+        Name in reports.
     members
         The components below it, in their order.
     volumes
@@ -115,7 +115,7 @@ class ConcatSystem(Model):
     Attributes
     ----------
     name
-        What reports call it.
+        Name in reports.
     members
         The components below it, in their order.
     """
@@ -131,7 +131,7 @@ class StripeSystem(Model):
     Attributes
     ----------
     name
-        What reports call it.
+        Name in reports.
     members
         The components below it, in their order.
     unit_bytes
@@ -150,7 +150,7 @@ class MirrorSystem(Model):
     Attributes
     ----------
     name
-        What reports call it.
+        Name in reports.
     members
         The components below it, in their order.
     read
@@ -181,7 +181,7 @@ class Raid4System(Model):
     Attributes
     ----------
     name
-        What reports call it.
+        Name in reports.
     members
         The components below it, in their order.
     unit_bytes
@@ -219,7 +219,7 @@ class Raid5System(Model):
     Attributes
     ----------
     name
-        What reports call it.
+        Name in reports.
     members
         The components below it, in their order.
     unit_bytes
@@ -257,7 +257,7 @@ class Raid6System(Model):
     Attributes
     ----------
     name
-        What reports call it.
+        Name in reports.
     members
         The components below it, in their order.
     unit_bytes
@@ -302,7 +302,7 @@ class RamCacheSystem(Model):
     Attributes
     ----------
     name
-        What reports call it.
+        Name in reports.
     child
         The component below it.
     bytes
@@ -352,7 +352,7 @@ class MwbSystem(Model):
     Attributes
     ----------
     name
-        What reports call it.
+        Name in reports.
     mems
         The MEMS device, or another component in its place.
     disk
@@ -387,7 +387,7 @@ class McdSystem(Model):
     Attributes
     ----------
     name
-        What reports call it.
+        Name in reports.
     mems
         The MEMS device, or another component in its place.
     disk
@@ -442,7 +442,7 @@ class TiersSystem(Model):
     Attributes
     ----------
     name
-        What reports call it.
+        Name in reports.
     fast
         The fast component, such as a MEMS device.
     slow
@@ -467,7 +467,7 @@ class TiersSystem(Model):
     migration: TierMigration | None = None
 
 
-# What happens to a write that does not begin at the write pointer of its zone.
+# Treatment of a write that does not begin at the write pointer of its zone.
 OutOfOrder = Literal["refuse", "rewrite"]
 
 
@@ -477,7 +477,7 @@ class ZonedSystem(Model):
     Attributes
     ----------
     name
-        What reports call it.
+        Name in reports.
     child
         The component below it.
     zone_bytes

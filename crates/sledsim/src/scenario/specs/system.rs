@@ -371,7 +371,7 @@ impl JsonSchema for SystemSpec {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut drive = DriveSpec::json_schema(generator).to_value();
         let about = drive["description"].take();
-        let named = Map::from_iter([name_schema("What reports call it; its device's name when absent.")]);
+        let named = Map::from_iter([name_schema("Name in reports; the name of its device when absent.")]);
         let drive = component_schema(DRIVE, about, named, drive);
         let composites = KINDS.iter().map(|kind| component_schema_of(kind, generator));
         let options: Vec<Value> = std::iter::once(drive).chain(composites.collect::<Vec<_>>()).collect();
@@ -385,7 +385,7 @@ impl JsonSchema for SystemSpec {
 
 /// Returns the schema of a kind of component that has children.
 pub(in crate::scenario) fn component_schema_of(kind: &ComponentKind, generator: &mut SchemaGenerator) -> Value {
-    let mut stated = Map::from_iter([name_schema("What reports call it.")]);
+    let mut stated = Map::from_iter([name_schema("Name in reports.")]);
     match kind.children {
         ChildKeys::Keyed(keys) => stated.extend(keys.iter().map(|key| {
             let mut child = generator.subschema_for::<SystemSpec>().to_value();
