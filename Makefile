@@ -134,25 +134,16 @@ repeats: $(STAMPS)/release $(STAMPS)/dev
 
 #: make wheel             a wheel for Linux since 2014 (on other systems, for this system) and a source distribution (PGO=no: half the time)
 .PHONY: wheel
-# Profile-guided optimisation: an instrumented build runs bench/train.py, and its profile guides the build of the wheel. Not by
-# `maturin build --pgo`, because Zig cannot link instrumented code (it rejects `-u __llvm_profile_runtime`).
 profdata := $(firstword $(wildcard $(shell rustc --print sysroot 2>/dev/null)/lib/rustlib/*/bin/llvm-profdata))
 PGO := $(if $(profdata),yes,no)
 profile := $(abspath out/profile)
-# Both builds name the target, because the names of functions in the profile depend on that.
-host := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 # On Linux, Zig links with an old C library, so that the wheel runs on old distributions.
 wheel_options := --release --locked --strip --out dist $(if $(filter Linux,$(shell uname)),--zig --compatibility manylinux2014)
 wheel: $(STAMPS)/dev
 	rm -f dist/sledsim*
 	CARGO="$(CARGO)" $(BIN)/python tools/third_party_notices.py THIRD-PARTY-NOTICES.txt
 ifeq ($(PGO),yes)
-	rm -rf $(profile)
-	RUSTFLAGS="-C profile-generate=$(profile)" VIRTUAL_ENV=$(abspath $(VENV)) \
-		$(BIN)/maturin build --release --locked --target $(host) --out $(profile)
-	$(BIN)/python -m pip install --quiet --no-deps --no-index --target $(profile)/package $(profile)/*.whl
-	PYTHONPATH=$(profile)/package $(BIN)/python bench/train.py
-	$(profdata) merge -o $(profile)/merged.profdata $(profile)/*.profraw
+	VIRTUAL_ENV=$(abspath $(VENV)) PYTHON=$(BIN)/python tools/record-profile $(profile)
 else
 	@echo "make: the wheel is built without profile-guided optimisation (it needs: rustup component add llvm-tools)"
 endif
