@@ -310,7 +310,7 @@ INVALID: list[tuple[str, Any, str, str]] = [
     ("mirror", "nearst", "", 'did you mean "nearest"?'),
     ("mirror", {"name": "nearest", "python": "mine:Mirror"}, ".name", "custom"),
     ("mirror", "custom_schedulers:Sptf", ".python", "no class made from sledsim.mirrors.CopyChoice"),
-    ("mirror", {"python": "mine:Mirror", "slot_bytes": 8}, ".slot_bytes", "of compiled policies"),
+    ("mirror", {"python": "mine:Mirror", "slot_bytes": 8}, ".slot_bytes", "only for compiled policies"),
     ("mirror", {"symbol": "nearest", "slot_bytes": 8}, ".slot_bytes", "not of a choice"),
     ("mirror", 7, "", "one of round-robin"),
     ("spin-down", "custom_spin_down:Ladder", ".python", "no class made from sledsim.spin_down.SpinDown"),
@@ -319,7 +319,7 @@ INVALID: list[tuple[str, Any, str, str]] = [
     ("device", {"python": "custom_mechanism:Slead"}, ".python", "did you mean custom_mechanism:Sled?"),
     ("device", {"python": "custom_mechanism:Sled", "columns": 0}, ".columns", "at least 1"),
     ("device", {"python": "custom_mechanism:Linear", "nearest_ms": 3}, ".python", "farthest_ms is below nearest_ms"),
-    ("device", {"python": "custom_mechanism:Sled", "symbol": "sled"}, ".symbol", "a class says so itself"),
+    ("device", {"python": "custom_mechanism:Sled", "symbol": "sled"}, ".symbol", "only for compiled policies"),
     ("device", {"python": "custom_mechanism:Linear", "capacity_blocks": 2 * 10**15}, ".python", "from 1 to 1"),
 ]
 

@@ -123,7 +123,7 @@ def load(role: str, wanted: Mapping[str, Any], base: str | Path) -> Loaded | Non
     compiled_only = [key for key in COMPILED_ONLY if wanted.get(key) is not None]
     if locations == ["python"]:
         if compiled_only:
-            message = ": a class says so itself; this is of compiled policies"
+            message = ": only for compiled policies; a Python class sets this in its code"
             raise error_of(ScenarioError, [Fault("conflict", message, path=compiled_only[0])])
         return _class_loaded(role, wanted, folders)
     require_alive(wanted["address"])
