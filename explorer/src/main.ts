@@ -368,7 +368,7 @@ class Explorer {
       const { completed, pending, request } = playback.at(this.atMs);
       const rows: [string, number | null | undefined, string][] = [
         ["completed", completed, ""],
-        ["mean response", at["mean_response_ms"], " ms"],
+        ["mean response", completed > 0 ? at["mean_response_ms"] : null, " ms"],
         ["95th percentile", at["p95_response_ms"], " ms"],
         ["99th percentile", at["p99_response_ms"], " ms"],
         ["in the system", pending + (request < 0 ? 0 : 1), ""],
