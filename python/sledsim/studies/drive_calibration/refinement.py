@@ -57,6 +57,8 @@ STEP_COST = 1e-4
 SIGNIFICANT = 2.0
 #: Changes that are printed as 0.
 NEGLIGIBLE = 0.0005
+#: Simulations whose times are kept: more than those of a step and of its folds.
+KEPT = 32
 UNCHANGED = "not identifiable from this trace"
 
 
@@ -180,9 +182,11 @@ class _Replay:
         return log["response_ns"][np.argsort(log["id"])].astype(np.float64) / 1e6
 
     def modelled(self, changes: "NDArray[np.float64]") -> "NDArray[np.float64]":
-        """Return the modelled times of the first half, ms; a repeated call returns them without a simulation."""
+        """Return the modelled times of the first half, ms; calls with recent changes need no simulation."""
         key = changes.tobytes()
         if key not in self._served:
+            if len(self._served) >= KEPT:
+                del self._served[next(iter(self._served))]
             self._served[key] = self.serve(changes, self.half)
         return self._served[key]
 
