@@ -62,7 +62,9 @@ KEPT = 32
 UNCHANGED = "not identifiable from this trace"
 
 
-def refine_drive(specs: str | Path, trace: "TraceLike", *, progress: bool = False) -> DriveCalibration:
+def refine_drive(
+    specs: str | Path | Mapping[str, Any], trace: "TraceLike", *, progress: bool = False
+) -> DriveCalibration:
     """Fit times of a drive model to the first half of a trace, and compare both with the second half.
 
     Layout and buffer stay: a passive trace does not show them well enough. The changes are fitted jointly, by
