@@ -910,7 +910,11 @@ def calibrate(
     if specs is not None:
         found = refine_drive(specs, measured, progress=True)
     elif measured.is_file():
-        raise typer.BadParameter("add --from SPECS, the model whose times are fitted to the trace", param_hint="TRACE")
+        message = (
+            "add --from SPECS: a DiskSim or device file of this drive, or the disk of the catalogue with the nearest "
+            "speed and capacity (sledsim list); a trace doesn't show the layout"
+        )
+        raise typer.BadParameter(message, param_hint="TRACE")
     else:
         found = calibrate_drive(measured, progress=True)
     print_result(found, as_json=as_json)

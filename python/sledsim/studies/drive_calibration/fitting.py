@@ -62,7 +62,7 @@ class Parameter:
         The key of the device, its value and unit.
     interval
         Half its 95 % interval (``±``; for skews the standard error), the range of tried values that fit about as well
-        as the best one (``to``), or the reason why there is neither.
+        as the best one (``to``), a ``standard error``, or the reason why there is none of them.
     """
 
     name: str

@@ -1,30 +1,29 @@
 """Refinement of a drive model with a passive trace: some of its times, fitted to the first half of the trace."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sledsim._core import SledsimError
+from sledsim._core import SledsimError, TraceError
 from sledsim.runs.running import run_resolved
 from sledsim.scenario.reading import resolve
 from sledsim.scenario.system_tree import drive_of
 from sledsim.show.faults import make_error
-from sledsim.show.frames import install_command
 from sledsim.show.progress import ProgressBar
 from sledsim.studies.drive_calibration.calibration import DriveCalibration, Residual
-from sledsim.studies.drive_calibration.fitting import NOT_IDENTIFIABLE, Parameter
+from sledsim.studies.drive_calibration.fitting import Parameter
 from sledsim.studies.validation.drive import MEASURED, demerit_ms, measured_model
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import numpy as np
     from numpy.typing import NDArray
 
+    from sledsim.studies.validation.drive import MeasuredModel
     from sledsim.traces.trace import TraceLike
 
 __all__ = ["refine_drive"]
 
-#: Changes that are fitted: name, unit, first step. Times are added; the scale multiplies the seek curve.
+#: Changes that are fitted: name, unit, step of the differences. Times are added; scales multiply.
 CHANGES = (
     ("seek curve, added", "ms", 0.1),
     ("seek curve, scale", "", 0.03),
@@ -32,19 +31,47 @@ CHANGES = (
     ("write_settle_ms, added", "ms", 0.1),
     ("read_completion_ms, added", "ms", 0.05),
     ("write_completion_ms, added", "ms", 0.05),
+    ("read hit overhead, added", "ms", 0.05),
+    ("bus_ms_per_block, scale", "", 0.05),
 )
-#: Share of the first half, its beginning, that times are fitted to; the rest decides whether they are better.
-FITTED_SHARE = 0.7
-#: Most evaluations of the simplex.
-EVALUATIONS = 160
-#: A change of the demerit that does not distinguish two values, as a share.
-ALIKE = 0.02
+#: Keys of the overheads of read hits.
+READ_HITS = ("read_hit_after_read_ms", "read_hit_after_write_ms")
+#: Parts of the first half, in time, for the cross-validation.
+FOLDS = 5
+#: Least number of folds whose error and whose demerit must fall.
+LEAST_FOLDS = 4
+#: Least reduction of the mean error, as a share, and least ratios of the reductions of error and demerit to their
+#: standard errors.
+LEAST_GAIN, ERROR_RATIO, DEMERIT_RATIO = 0.02, 2.0, 1.0
+#: Least number of requests: 100 in each fold, and as many in the second half.
+LEAST_REQUESTS = 1000
+#: Limit of the error of a single request in the mean absolute error, revolutions.
+LARGEST_ERROR = 0.1
+#: Errors below this one are not reduced further, ms.
+SMALLEST_ERROR_MS = 0.02
+#: Most Gauss-Newton steps, and the least reduction of the error, as a share, that warrants another one.
+STEPS, CONVERGED = 4, 0.001
+#: A change of one step costs as much as this mean square, ms²: changes without effect stay 0.
+STEP_COST = 1e-4
+#: Standard errors by which a change must differ from 0 to be identifiable by itself.
+SIGNIFICANT = 2.0
+#: Changes that are printed as 0.
+NEGLIGIBLE = 0.0005
+#: Simulations whose times are kept: more than those of a step and of its folds.
+KEPT = 32
+UNCHANGED = "not identifiable from this trace"
 
 
-def refine_drive(specs: str | Path, trace: "TraceLike", *, progress: bool = False) -> DriveCalibration:
+def refine_drive(
+    specs: str | Path | Mapping[str, Any], trace: "TraceLike", *, progress: bool = False
+) -> DriveCalibration:
     """Fit times of a drive model to the first half of a trace, and compare both with the second half.
 
-    Layout and buffer stay: a passive trace does not show them well enough.
+    Layout and buffer stay: a passive trace does not show them well enough. The changes are fitted jointly, by
+    Gauss-Newton steps on the error: the demerit of reads and writes plus the mean absolute error, in which the error of
+    a request is limited. The change with the smallest ratio of value to standard error is then set to 0 and the others
+    are fitted again, until none is left. A cross-validation with five folds in time chooses among these sets of changes
+    and the model as given. Standard errors are those of the jackknife over the folds.
 
     Parameters
     ----------
@@ -57,88 +84,272 @@ def refine_drive(specs: str | Path, trace: "TraceLike", *, progress: bool = Fals
     ------
     SledsimError
         If the drive is not a disk, or as for :func:`~sledsim.studies.validate_drive`.
+    TraceError
+        If the trace has fewer than 1000 requests.
     """
     import numpy as np
 
-    try:
-        from scipy.optimize import minimize
-    except ImportError:
-        message = f"this needs SciPy: {install_command('reliability', 'scipy')}"
-        raise make_error(SledsimError, "unsupported", message, value="scipy") from None
     model = measured_model(specs, trace)
-    device, name = drive_of(model.resolved.values["system"])["device"], model.trace.name
-    if device["mechanism"] != "disk":
-        message = f"{device['name']} is no disk: calibrate fits disks"
-        raise make_error(SledsimError, "unsupported", message, path="from", value=device["name"])
-    column = "service_ns" if model.trace.format == MEASURED else "response_ns"
-    measured = model.measured[column].astype(np.float64) / 1e6
-    read = model.measured["read"].astype(np.bool_)
-    workload = model.resolved.values["workload"]
-    half = len(measured) // 2
-
-    def served(changes: "NDArray[np.float64]", requests: int) -> "NDArray[np.float64]":
-        scenario = {
-            "workload": workload,
-            "system": {"device": _changed(device, changes)},
-            "run": {"requests": requests},
-        }
-        log = run_resolved(resolve(scenario), log=True).log
-        return log["response_ns"][np.argsort(log["id"])].astype(np.float64) / 1e6
-
-    fitted_end = int(FITTED_SHARE * half)
-
-    def error(changes: "NDArray[np.float64]", first: int, end: int) -> float:
-        found, true, reads = served(changes, end)[first:], measured[first:end], read[first:end]
-        kinds = [rows for rows in (reads, ~reads) if rows.any()]
-        return float(sum(demerit_ms(true[rows], found[rows]) ** 2 * rows.mean() for rows in kinds) ** 0.5)
-
-    steps = np.array([step for _, _, step in CHANGES])
-    tried: list[tuple[NDArray[np.float64], float]] = []
-    with ProgressBar("calibrating", "evaluations") as bar:
-
-        def objective(scaled: "NDArray[np.float64]") -> float:
-            tried.append((scaled * steps, error(scaled * steps, 0, fitted_end)))
-            if progress:
-                bar(len(tried), EVALUATIONS)
-            return tried[-1][1]
-
-        simplex = np.vstack([np.zeros(len(steps)), np.eye(len(steps))])
-        options: Any = {"maxfev": EVALUATIONS, "initial_simplex": simplex, "fatol": 1e-4, "xatol": 1e-2}
-        minimize(objective, np.zeros(len(steps)), method="Nelder-Mead", options=options)
-    best, least = min(tried, key=lambda each: each[1])
-    alike = np.array([changes for changes, found in tried if found <= least * (1 + ALIKE)])
-    improves = error(best, fitted_end, half) < error(0 * best, fitted_end, half)
-    if not improves:
-        # The rest of the first half decides whether the changes are more than noise.
-        best = 0 * best
-    parameters = [
-        Parameter(name, f"{value:+.3f}", unit, f"{low:+.3f} to {high:+.3f}" if improves else NOT_IDENTIFIABLE)
-        for (name, unit, _), value, low, high in zip(CHANGES, best, alike.min(axis=0), alike.max(axis=0), strict=True)
-    ]
-    parameters.append(Parameter("zones, skews, buffer", "unchanged", "", NOT_IDENTIFIABLE))
-    start, fitted = served(np.zeros(len(steps)), len(measured)), served(best, len(measured))
+    replay = _Replay(model)
+    fit = _choose(replay, progress=progress)
+    parameters = []
+    for index, (name, unit, _) in enumerate(CHANGES):
+        value, error = fit.changes[index], fit.standard_errors[index]
+        if abs(value) < NEGLIGIBLE:
+            parameters.append(Parameter(name, "unchanged", unit, UNCHANGED))
+            continue
+        alone = "" if abs(value) >= SIGNIFICANT * error else "; not identifiable by itself"
+        parameters.append(Parameter(name, f"{value:+.3f}", unit, f"standard error {error:.3f}{alone}"))
+    parameters.append(Parameter("zones, skews, buffer", "unchanged", "", UNCHANGED))
+    number = len(replay.measured)
+    start, fitted = (replay.serve(changes, number) for changes in (0 * fit.changes, fit.changes))
     residuals = []
-    for kind, rows in (("all", np.ones(len(read), dtype=np.bool_)), ("reads", read), ("writes", ~read)):
-        second = rows & (np.arange(len(rows)) >= half)
+    for kind, rows in (("all", np.ones(number, dtype=np.bool_)), ("reads", replay.read), ("writes", ~replay.read)):
+        second = rows & (np.arange(number) >= replay.half)
         for label, found in ((f"{kind}, fitted", fitted), (f"{kind}, as given", start)):
             if second.any():
                 residuals.append(
                     Residual(
                         label,
                         int(second.sum()),
-                        float(measured[second].mean()),
+                        float(replay.measured[second].mean()),
                         float(found[second].mean()),
-                        demerit_ms(measured[second], found[second]),
-                        float(np.abs(found[second] - measured[second]).mean()),
+                        demerit_ms(replay.measured[second], found[second]),
+                        float(np.abs(found[second] - replay.measured[second]).mean()),
                         unseen=True,
                     )
                 )
-    return DriveCalibration(_changed(device, best), parameters, residuals, Path(name).name)
+    return DriveCalibration(_changed(replay.device, fit.changes), parameters, residuals, Path(model.trace.name).name)
 
 
-def _changed(device: "Mapping[str, Any]", changes: "NDArray[np.float64]") -> dict[str, Any]:
+class _Fit(NamedTuple):
+    """Fitted changes.
+
+    Parameters
+    ----------
+    changes, standard_errors
+        All changes, and their standard errors.
+    errors, demerits
+        Errors and demerits of the folds, ms, each with the changes that were fitted to the other folds.
+    """
+
+    changes: "NDArray[np.float64]"
+    standard_errors: "NDArray[np.float64]"
+    errors: "NDArray[np.float64]"
+    demerits: "NDArray[np.float64]"
+
+
+class _Replay:
+    """The replay of a trace on a drive with changed times.
+
+    Parameters
+    ----------
+    model
+        The drive and the trace.
+    """
+
+    def __init__(self, model: "MeasuredModel") -> None:
+        import numpy as np
+
+        values = model.resolved.values
+        self.device: Mapping[str, Any] = drive_of(values["system"])["device"]
+        if self.device["mechanism"] != "disk":
+            message = f"{self.device['name']} is no disk: calibrate fits disks"
+            raise make_error(SledsimError, "unsupported", message, path="from", value=self.device["name"])
+        self.workload = values["workload"]
+        column = "service_ns" if model.trace.format == MEASURED else "response_ns"
+        self.measured = model.measured[column].astype(np.float64) / 1e6
+        if len(self.measured) < LEAST_REQUESTS:
+            message = f"{len(self.measured):,} requests: a fit needs at least {LEAST_REQUESTS:,}"
+            raise make_error(
+                TraceError, "out-of-range", message, path="trace", value=len(self.measured), file=model.trace.path
+            )
+        self.read = model.measured["read"].astype(np.bool_)
+        self.half = len(self.measured) // 2
+        self.fold = np.arange(self.half) * FOLDS // self.half
+        self.lowest = _lowest(self.device)
+        self.cap_ms = LARGEST_ERROR * 60_000 / self.device["rotation_rpm"]
+        self._served: dict[bytes, NDArray[np.float64]] = {}
+
+    def serve(self, changes: "NDArray[np.float64]", requests: int) -> "NDArray[np.float64]":
+        """Return the modelled times of the first requests, ms."""
+        import numpy as np
+
+        scenario = {
+            "workload": self.workload,
+            "system": {"device": _changed(self.device, changes)},
+            "run": {"requests": requests},
+        }
+        log = run_resolved(resolve(scenario), log=True).log
+        return log["response_ns"][np.argsort(log["id"])].astype(np.float64) / 1e6
+
+    def modelled(self, changes: "NDArray[np.float64]") -> "NDArray[np.float64]":
+        """Return the modelled times of the first half, ms; calls with recent changes need no simulation."""
+        key = changes.tobytes()
+        if key not in self._served:
+            if len(self._served) >= KEPT:
+                del self._served[next(iter(self._served))]
+            self._served[key] = self.serve(changes, self.half)
+        return self._served[key]
+
+    def quantiles(self, times: "NDArray[np.float64]", rows: "NDArray[np.bool_]") -> "NDArray[np.float64]":
+        """Return the sorted times of the reads among some rows of the first half, then those of the writes."""
+        import numpy as np
+
+        read = self.read[: self.half]
+        return np.concatenate([np.sort(times[rows & read]), np.sort(times[rows & ~read])])
+
+    def demerit_ms(self, changes: "NDArray[np.float64]", rows: "NDArray[np.bool_]") -> float:
+        """Return the demerit of some rows, of reads and of writes (root mean square by number), ms."""
+        import numpy as np
+
+        apart = self.quantiles(self.modelled(changes), rows) - self.quantiles(self.measured[: self.half], rows)
+        return float(np.sqrt(np.mean(np.square(apart))))
+
+    def error_ms(self, changes: "NDArray[np.float64]", rows: "NDArray[np.bool_]") -> float:
+        """Return the error of some rows: demerit plus mean absolute error.
+
+        The demerit does not depend on the order of requests. The absolute errors of single requests are limited, so
+        that they hardly depend on lost revolutions.
+        """
+        import numpy as np
+
+        single = np.abs(self.modelled(changes)[rows] - self.measured[: self.half][rows])
+        return self.demerit_ms(changes, rows) + float(np.minimum(single, self.cap_ms).mean())
+
+
+def _choose(replay: _Replay, *, progress: bool) -> _Fit:
+    """Return the fewest changes that are about as good as the best ones in the cross-validation, or none."""
+    import numpy as np
+
+    none = np.zeros(len(CHANGES))
+    given = _validated(replay, none, none, np.tile(none, (FOLDS, 1)))
+    free, changes = list(range(len(CHANGES))), none
+    better = []
+    with ProgressBar("calibrating", "sets of changes") as bar:
+        while free:
+            fit = _fit(replay, changes, free)
+            if _is_better(fit, given):
+                better.append(fit)
+            ratio = np.abs(fit.changes[free]) / (fit.standard_errors[free] + 1e-12)
+            dropped = free.pop(int(np.argmin(ratio)))
+            changes = fit.changes.copy()
+            changes[dropped] = 0.0
+            if progress:
+                bar(len(CHANGES) - len(free), len(CHANGES))
+    if not better:
+        return given
+    best = min(better, key=lambda fit: float(fit.errors.mean()))
+    return next(fit for fit in reversed(better) if _gain(best.errors, fit.errors, 1.0) <= 0)
+
+
+def _is_better(fit: _Fit, given: _Fit) -> bool:
+    """Return true if error and demerit of the folds are below those of the model as given by more than chance."""
+    return (
+        min((fit.errors < given.errors).sum(), (fit.demerits < given.demerits).sum()) >= LEAST_FOLDS
+        and _gain(fit.errors, given.errors, ERROR_RATIO) >= 0
+        and _gain(fit.demerits, given.demerits, DEMERIT_RATIO) >= 0
+        and fit.errors.mean() <= (1 - LEAST_GAIN) * given.errors.mean()
+    )
+
+
+def _gain(low: "NDArray[np.float64]", high: "NDArray[np.float64]", ratio: float) -> float:
+    """Return the mean difference of the folds less some of its standard errors."""
+    apart = high - low
+    return float(apart.mean() - ratio * apart.std(ddof=1) / FOLDS**0.5)
+
+
+def _fit(replay: _Replay, changes: "NDArray[np.float64]", free: list[int]) -> _Fit:
+    """Fit some of the changes jointly, from a start, and cross-validate them."""
+    import numpy as np
+
+    every = np.ones(replay.half, dtype=np.bool_)
+    least = replay.error_ms(changes, every)
+    for _ in range(STEPS):
+        target = _solve(replay, changes, free, every)
+        tried = [changes + share * (target - changes) for share in (1.0, 0.5, 0.25)]
+        found = min(tried, key=lambda each: replay.error_ms(each, every))
+        before, least = least, min(least, replay.error_ms(found, every))
+        if least > (1 - CONVERGED) * before:
+            break
+        changes = found
+    left_out = np.array([_solve(replay, changes, free, replay.fold != fold) for fold in range(FOLDS)])
+    variance = (FOLDS - 1) / FOLDS * np.square(left_out - left_out.mean(axis=0)).sum(axis=0)
+    return _validated(replay, changes, np.sqrt(variance), left_out)
+
+
+def _validated(
+    replay: _Replay,
+    changes: "NDArray[np.float64]",
+    standard_errors: "NDArray[np.float64]",
+    left_out: "NDArray[np.float64]",
+) -> _Fit:
+    """Return a fit with the errors of each fold for the changes that were fitted without it."""
+    import numpy as np
+
+    folds = [(each, replay.fold == fold) for fold, each in enumerate(left_out)]
+    errors, demerits = (np.array([of(*each) for each in folds]) for of in (replay.error_ms, replay.demerit_ms))
+    return _Fit(changes, standard_errors, errors, demerits)
+
+
+def _solve(
+    replay: _Replay, changes: "NDArray[np.float64]", free: list[int], rows: "NDArray[np.bool_]"
+) -> "NDArray[np.float64]":
+    """Return the changes after a Gauss-Newton step that reduces the error of some rows.
+
+    The absolute errors are minimised as squares, each divided by its current size.
+    """
+    import numpy as np
+
+    steps = np.array([step for _, _, step in CHANGES])
+    measured, modelled = replay.measured[: replay.half], replay.modelled(changes)
+    demerit = max(replay.demerit_ms(changes, rows), SMALLEST_ERROR_MS)
+    errors = (measured - modelled)[rows]
+    weights = (np.abs(errors) < replay.cap_ms) / np.maximum(np.abs(errors), SMALLEST_ERROR_MS)
+    distributed, single = [], []
+    for index in free:
+        step = np.zeros(len(CHANGES))
+        step[index] = steps[index]
+        later, sooner = (replay.modelled(changes + sign * step) for sign in (1, -1))
+        distributed.append((replay.quantiles(later, rows) - replay.quantiles(sooner, rows)) / 2)
+        slope = (later - sooner)[rows] / 2
+        # A request that gains or loses a revolution has no slope.
+        weights = weights * (np.abs(slope) < replay.cap_ms)
+        single.append(slope)
+    missing = replay.quantiles(measured, rows) - replay.quantiles(modelled, rows)
+    slopes, slopes_of_single = np.stack(distributed), np.stack(single)
+    cost = STEP_COST * len(missing) / demerit
+    curvature = slopes @ slopes.T / demerit + (slopes_of_single * weights) @ slopes_of_single.T
+    gradient = slopes @ missing / demerit + slopes_of_single @ (weights * errors)
+    solved = np.linalg.solve(curvature + cost * np.eye(len(free)), gradient - cost * changes[free] / steps[free])
+    found = changes.copy()
+    found[free] += solved * steps[free]
+    return np.maximum(found, replay.lowest)
+
+
+def _lowest(device: Mapping[str, Any]) -> "NDArray[np.float64]":
+    """Return the smallest changes for which no time of a device becomes negative."""
+    import numpy as np
+
+    settle = device.get("write_settle_ms") or 0.0
+    return np.array(
+        [
+            -np.inf,
+            -0.9,
+            -device["head_switch_ms"],
+            # A negative settling time shortens reads.
+            -settle if settle >= 0 else -np.inf,
+            -(device.get("read_completion_ms") or 0.0),
+            -(device.get("write_completion_ms") or 0.0),
+            -min(device.get(key) or 0.0 for key in READ_HITS),
+            -0.9,
+        ]
+    )
+
+
+def _changed(device: Mapping[str, Any], changes: "NDArray[np.float64]") -> dict[str, Any]:
     """Return a device with changed times, which are not negative."""
-    added, scale, switch, settle, reads, writes = (float(each) for each in changes)
+    added, scale, switch, settle, reads, writes, hits, bus = (float(each) for each in changes)
     seek = device["seek"]
     if seek["curve"] == "table":
         points = [[d, max(t * (1 + scale) + added, 0.0)] for d, t in seek["points"]]
@@ -157,8 +368,11 @@ def _changed(device: "Mapping[str, Any]", changes: "NDArray[np.float64]") -> dic
     def later(key: str, change: float) -> float:
         return max((device.get(key) or 0.0) + change, 0.0)
 
+    buses = ("bus_ms_per_block", "bus_write_ms_per_block")
     return {
         **device,
+        **{key: device[key] * (1 + bus) for key in buses if device.get(key) is not None},
+        **{key: later(key, hits) for key in READ_HITS},
         "seek": seek,
         "head_switch_ms": later("head_switch_ms", switch),
         "write_settle_ms": (device.get("write_settle_ms") or 0.0) + settle,
