@@ -174,7 +174,8 @@ impl<'a> Builder<'a, '_> {
                 // Checked before anything is allocated for each sled.
                 self.check_room(u64::from(drive.device.mechanisms()), written)?;
                 self.kept(drive::check_merge(drive), written);
-                let built = drive::add(&mut self.system, drive, &mut self.mechanisms);
+                let random = |sled: u32| Stream::new(self.seed, &format!("retries of mechanism {sled} of {path}"));
+                let built = drive::add(&mut self.system, drive, &mut self.mechanisms, random);
                 let built = self.kept(built, written)??;
                 self.overhead_ns = built.overhead_ns;
                 built.ids
