@@ -184,9 +184,9 @@ fn components_that_write_by_themselves_reject_host_managed_zones() {
         (members("raid5", &zones("refuse")), "system.members.0"),
         (members("mirror", &members("stripe", &zones("refuse"))), "system.members.0.system.members.0"),
         (json!({"kind": "ram-cache", "bytes": 1 << 20, "child": zones("refuse")}), "system.child"),
-        (json!({"kind": "write-buffer", "mems": mems, "disk": zones("refuse")}), "system.disk"),
-        (json!({"kind": "caching-disk", "mems": mems, "disk": zones("refuse")}), "system.disk"),
-        (json!({"kind": "tiers", "mems": mems, "disk": zones("refuse")}), "system.disk"),
+        (json!({"kind": "mwb", "mems": mems, "disk": zones("refuse")}), "system.disk"),
+        (json!({"kind": "mcd", "mems": mems, "disk": zones("refuse")}), "system.disk"),
+        (json!({"kind": "tiers", "fast": mems, "slow": zones("refuse")}), "system.slow"),
     ] {
         let error = error(&system).expect("a fault");
         assert!(error.contains(path) && error.contains("out_of_order"), "{error}");

@@ -303,7 +303,7 @@ fn check_zones(spec: &SystemSpec) -> Result<(), Fault> {
         if found.is_ok() && component.composite().is_some_and(ComponentSpec::refuses_writes) {
             let key = path.step("out_of_order");
             let says = format!(
-                ": a {} above it writes by itself, and a write that the zones refuse would be lost: put the zones above it, or set ",
+                ": the {} above it writes by itself, and a write that the zones refuse would be lost: put the zones above it, or set ",
                 spec.kind()
             );
             found = Err(Fault::conflict(key.clone(), "refuse").says(says).set(key, "rewrite"));
