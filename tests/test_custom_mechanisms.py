@@ -180,3 +180,29 @@ def test_the_page_goes_from_an_idea_to_a_comparison(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "sptf" in done.stdout
     assert sledsim.runs.check_policy("my_drum:Drum", role="device").passed
+
+
+def test_a_mechanism_empties_its_buffer_at_a_power_cut(folder: Path) -> None:
+    body = """\
+        class Mine(Mechanism):
+            capacity_blocks = 8
+
+            def __post_init__(self):
+                self.is_buffered = False
+
+            def positioning_ns(self, now_ns, lbn, read):
+                return 0 if self.is_buffered else 1_000_000
+
+            def serve(self, now_ns, lbn, blocks, read):
+                self.is_buffered = True
+                return 1000
+
+            def power_cut(self, now_ns):
+                self.is_buffered = False
+    """
+    scenario = scenario_with(write(folder, body), power_cuts={"times_s": [0.5]})
+    workload = {"arrival": {"kind": "constant", "rate_per_s": 100}, "size_bytes": {"kind": "fixed", "value": 512}}
+    result = sledsim.run({**scenario, "workload": workload}, log=True)
+    misses = result.log["arrival_ns"][np.flatnonzero(result.log["seek_ns"])]
+    assert len(misses) == 2
+    assert misses[0] < 0.5e9 <= misses[1]

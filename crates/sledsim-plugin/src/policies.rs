@@ -225,6 +225,12 @@ impl CustomMechanism for CompiledMechanism {
         let target = Target { lbn: request.lbn, blocks: request.blocks, is_read: request.op == Op::Read };
         self.time_ns(Question::Serve, now, target)
     }
+
+    fn power_cut(&mut self, now: Time) -> Result<(), Stop> {
+        let target = Target { lbn: 0, blocks: 0, is_read: true };
+        self.mechanism.ask(Question::PowerCut, now, target, &mut self.policy.memory);
+        Ok(())
+    }
 }
 
 /// A compiled replacement policy.

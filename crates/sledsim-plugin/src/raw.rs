@@ -141,6 +141,8 @@ pub enum Question {
     Positioning,
     /// `SLEDSIM_SERVE`
     Serve,
+    /// `SLEDSIM_POWER_CUT`
+    PowerCut,
 }
 
 impl Question {
@@ -151,6 +153,7 @@ impl Question {
             Self::BlockBytes => "size of a block",
             Self::Positioning => "positioning time",
             Self::Serve => "transfer time",
+            Self::PowerCut => "answer to a power cut",
         }
     }
 }

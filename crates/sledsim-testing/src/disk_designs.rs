@@ -233,9 +233,14 @@ pub fn without_overheads(drive: &DiskParameters) -> DiskParameters {
 
 /// Valid drives with any zones, skews, sparing, mapping, seeks, arms, overheads and buffers; some with known power.
 pub fn disk_design() -> impl Strategy<Value = DiskParameters> {
-    let parts = (mechanics(), electronics(), prop::option::of(powers::power()));
-    let designs = parts.prop_map(|(mut mechanics, electronics, power)| {
+    let retries = prop::option::of((0.0_f64..=1.0, 1.0_f64..20.0));
+    let parts = (mechanics(), electronics(), retries, prop::option::of(powers::power()));
+    let designs = parts.prop_map(|(mut mechanics, electronics, retries, power)| {
         mechanics.extend(electronics);
+        if let Some((probability, mean_revolutions)) = retries {
+            let retries = json!({"probability": probability, "mean_revolutions": mean_revolutions});
+            mechanics.insert("read_retries".into(), retries);
+        }
         mechanics.insert("power".into(), power.into());
         serde_json::from_value::<DiskParameters>(mechanics.into()).expect("every key is a parameter")
     });

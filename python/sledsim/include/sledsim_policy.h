@@ -166,8 +166,10 @@ enum sledsim_mechanism_query {
     SLEDSIM_BLOCK_BYTES,     /* returns the size of a block, from 1 to 2^20; 0 stands for 512 */
     SLEDSIM_POSITIONING,     /* returns the time from `now_ns` until the first bit of `lbn` can be transferred, ns. Must not
                                 change the state */
-    SLEDSIM_SERVE            /* serves a request whose first bit is transferred at `now_ns`, and moves the mechanism; returns
+    SLEDSIM_SERVE,           /* serves a request whose first bit is transferred at `now_ns`, and moves the mechanism; returns
                                 the transfer time, ns */
+    SLEDSIM_POWER_CUT        /* power fails at `now_ns`: empties volatile memory, such as a read buffer. The answer is
+                                ignored */
 };
 
 /* A query of a mechanism. */

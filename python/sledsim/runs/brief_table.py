@@ -132,8 +132,10 @@ def _length(summary: Mapping[str, Any]) -> str:
 def _notes(summary: Mapping[str, Any]) -> list[str]:
     """Return the notes below the table."""
     requests, run = summary["requests"], summary["run"]
+    # The note of a complete run has the reasons of failures.
+    failed = () if run["note"] and run["complete"] else (("failed", "request", "failed"),)
     counts = (
-        ("failed", "request", "failed"),
+        *failed,
         ("in_flight", "request", "under way at the end"),
         ("skipped_records", "bad record", "skipped"),
     )

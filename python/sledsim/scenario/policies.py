@@ -348,7 +348,7 @@ class Mechanism(Plugin):
     ``device = { python = "my_module:MyDevice", radius_mm = 2 }``. Parameters, copies and errors are as for
     :class:`sledsim.schedulers.Policy`. Each run makes a new instance for each device.
 
-    Only :meth:`serve` may change its state, such as its position.
+    Only :meth:`serve` and :meth:`power_cut` may change its state, such as its position.
 
     Attributes
     ----------
@@ -421,3 +421,14 @@ class Mechanism(Plugin):
             True for a read, False for a write.
         """
         raise NotImplementedError(f"{type(self).__name__} has no method serve")
+
+    def power_cut(self, now_ns: int) -> None:
+        """Empty volatile memory, such as a read buffer, when power fails (optional).
+
+        The data of completed writes are on the medium.
+
+        Parameters
+        ----------
+        now_ns
+            Simulated time, ns.
+        """

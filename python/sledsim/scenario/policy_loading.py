@@ -52,7 +52,7 @@ ROLES = {
     "replacement policy": _Role(Replacement, "sledsim.caches.Replacement", ("admits", "removed")),
     "choice of a copy": _Role(CopyChoice, "sledsim.mirrors.CopyChoice", ("arrived", "completed")),
     "spin-down policy": _Role(SpinDown, "sledsim.spin_down.SpinDown", ("ended", "served")),
-    "mechanism": _Role(Mechanism, "sledsim.devices.Mechanism"),
+    "mechanism": _Role(Mechanism, "sledsim.devices.Mechanism", ("power_cut",)),
 }
 #: The name of a class, with its module.
 CLASS_NAME = re.compile(r"(?P<module>\w+(?:\.\w+)*):(?P<name>\w+(?:\.\w+)*)")

@@ -20,7 +20,7 @@ const SCHEDULER: Methods = Methods { required: &["pick"], optional: &["arrived",
 const MIRROR: Methods = SCHEDULER;
 const REPLACEMENT: Methods = Methods { required: &["victim", "admitted", "hit"], optional: &["admits", "removed"] };
 const SPIN_DOWN: Methods = Methods { required: &["after_ns"], optional: &["ended", "served"] };
-const MECHANISM: Methods = Methods { required: &["positioning_ns", "serve"], optional: &[] };
+const MECHANISM: Methods = Methods { required: &["positioning_ns", "serve"], optional: &["power_cut"] };
 
 /// Makes instances of a class.
 pub struct ClassFactory(pub Arc<Class>);
@@ -268,5 +268,9 @@ impl CustomMechanism for PythonMechanism {
         Python::attach(|python| {
             self.instance.ask(python, "serve", Place::at(now, Some(request.id)), arguments, time_ns)
         })
+    }
+
+    fn power_cut(&mut self, now: Time) -> Result<(), Stop> {
+        self.instance.notify("power_cut", Place::at(now, None), |_| (now.ns(),))
     }
 }

@@ -60,6 +60,7 @@ fn others(key: &str, value: &Value) -> Vec<Value> {
             zones[0]["sectors_per_track"] = 61.into();
             vec![zones]
         }
+        ("read_retries", _) => vec![json!({"probability": 1.0, "mean_revolutions": 1.0}), Value::Null],
         // A drive that is slow to return, and one with constant power.
         ("power", power) => {
             let mode = json!({"name": "lower", "power_w": 0.0, "after_s": 0.0, "wake_ms": 7.0});

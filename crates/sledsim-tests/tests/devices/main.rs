@@ -13,6 +13,7 @@ mod disk_keys;
 mod disk_layout;
 mod disk_mechanics;
 mod disk_physical_sectors;
+mod disk_retries;
 mod disk_rotation;
 mod disk_seek;
 mod mems_buffer;

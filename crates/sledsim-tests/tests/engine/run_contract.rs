@@ -63,24 +63,33 @@ fn most_at_once(waits: &[(u64, u64)], window: (u64, u64)) -> u64 {
         .unwrap_or(0)
 }
 
-/// Checks queue and utilisation of a run on one sled against the log of all its requests.
-fn check_queue_and_use(output: &RunOutput, all: &[Entry]) {
+/// Checks queues and utilisation of a run against the log of all its requests, on mechanisms that each have a range of `range_blocks` blocks.
+fn check_queue_and_use(output: &RunOutput, all: &[Entry], mechanisms: u32, range_blocks: u64) {
     let report = &output.report;
     let end_ns = (report.run.simulated_s * 1e9).round() as u64;
     let window = (end_ns - (report.run.measured_s * 1e9).round() as u64, end_ns);
     let length_ns = (window.1 - window.0) as f64;
     let overhead_ns = output.recorder.overhead_ns();
-    let waits: Vec<(u64, u64)> =
-        all.iter().map(|(request, service)| ((request.arrival + overhead_ns).ns(), service.start.ns())).collect();
-    let waited_ns: u64 = waits.iter().map(|&(from, to)| overlap_ns(from, to, window)).sum();
+    let mut waits: BTreeMap<u64, Vec<(u64, u64)>> = BTreeMap::new();
+    for (request, service) in all {
+        let wait = ((request.arrival + overhead_ns).ns(), service.start.ns());
+        waits.entry(request.lbn / range_blocks).or_default().push(wait);
+    }
+    let waited_ns: u64 = waits.values().flatten().map(|&(from, to)| overlap_ns(from, to, window)).sum();
     assert!(close(report.queue.mean, waited_ns as f64 / length_ns), "{} {waited_ns}", report.queue.mean);
-    assert_eq!(report.queue.max, most_at_once(&waits, window));
+    let longest = waits.values().map(|waits| most_at_once(waits, window)).max();
+    assert_eq!(report.queue.max, longest.unwrap_or(0));
     let busy_ns: u64 = all.iter().map(|(_, service)| overlap_ns(service.start.ns(), service.free.ns(), window)).sum();
-    assert!(close(report.utilisation.fraction, busy_ns as f64 / length_ns));
+    assert!(close(report.utilisation.fraction, busy_ns as f64 / length_ns / f64::from(mechanisms)));
 }
 
 /// Checks a complete run without a warm-up on one sled without batches.
 fn check_complete(output: &RunOutput) {
+    check_complete_on(output, 1, u64::MAX);
+}
+
+/// Checks a complete run without a warm-up on mechanisms that each have a range of `range_blocks` blocks, without batches.
+fn check_complete_on(output: &RunOutput, mechanisms: u32, range_blocks: u64) {
     let (report, log) = (&output.report, entries(output));
     let requests = &report.requests;
     assert_eq!(requests.submitted, requests.completed, "{:?}", report.run);
@@ -91,19 +100,23 @@ fn check_complete(output: &RunOutput) {
     assert!(log.windows(2).all(|pair| pair[0].1.end <= pair[1].1.end), "completions are not in time order");
     ids.sort_unstable();
     assert!(ids.iter().copied().eq(0..requests.submitted), "each completes once");
-    check_times(output);
-    check_queue_and_use(output, log);
+    check_times(output, range_blocks);
+    check_queue_and_use(output, log, mechanisms, range_blocks);
     check_moments(output);
-    check_energy(output);
+    check_energy(output, mechanisms);
 }
 
-fn check_times(output: &RunOutput) {
+fn check_times(output: &RunOutput, range_blocks: u64) {
     let mut by_id = entries(output).to_vec();
     by_id.sort_by_key(|(request, _)| request.id);
     assert!(by_id.windows(2).all(|pair| pair[0].0.arrival <= pair[1].0.arrival), "arrivals are not in time order");
     let mut by_start = by_id;
-    by_start.sort_by_key(|(_, service)| service.start);
-    assert!(by_start.windows(2).all(|pair| pair[0].1.free <= pair[1].1.start), "one sled serves two at once");
+    by_start.sort_by_key(|(request, service)| (request.lbn / range_blocks, service.start));
+    let is_exclusive = |pair: &[Entry]| {
+        let [one, next] = [pair[0].0, pair[1].0].map(|request| request.lbn / range_blocks);
+        one != next || pair[0].1.free <= pair[1].1.start
+    };
+    assert!(by_start.windows(2).all(is_exclusive), "one mechanism serves two at once");
     for (request, service) in &by_start {
         assert!(service.start >= request.arrival + output.recorder.overhead_ns());
         assert_eq!(service.phases.service_ns(), service.end - service.start);
@@ -149,9 +162,9 @@ fn states_s(report: &Report) -> f64 {
 }
 
 /// Energy, where the powers are known.
-fn check_energy(output: &RunOutput) {
+fn check_energy(output: &RunOutput, mechanisms: u32) {
     let (report, log) = (&output.report, entries(output));
-    assert!(close(report.run.measured_s, states_s(report)));
+    assert!(close(report.run.measured_s * f64::from(mechanisms), states_s(report)));
     let Some(energy) = &report.energy else {
         return;
     };
@@ -186,15 +199,16 @@ fn every_device_serves_every_policy() {
     for name in scenarios::device_names() {
         for policy in POLICIES {
             let mut text = document(policy.name, &busy(), &json!({"requests": 600}));
+            let (mut mechanisms, mut range_blocks) = (1, u64::MAX);
             text["system"]["device"] = match scenarios::device_spec(&name) {
                 DeviceSpec::Mems(mems) => {
                     // With points, an idle sled holds its position.
                     let idle = if mems.transfer == Transfer::Points { "hold" } else { "sweep" };
                     json!({"name": name, "sleds": 1, "idle": idle, "inactive_after_ms": 3.0})
                 }
-                // Several actuators serve several requests at once.
-                DeviceSpec::Disk(disk) if disk.actuator_ranges > 1 => continue,
                 DeviceSpec::Disk(disk) if disk.write_cache.is_some() => {
+                    mechanisms = disk.actuator_ranges;
+                    range_blocks = disk.capacity_blocks.map_or(u64::MAX, |blocks| blocks / u64::from(mechanisms));
                     // A write in the cache is served beside the arm. A drive with a queue chooses some time after a completion.
                     text["workload"]["read_fraction"] = json!(1.0);
                     json!({"name": name, "command_queue": {"depth": 1}})
@@ -202,7 +216,7 @@ fn every_device_serves_every_policy() {
                 _ => json!(name),
             };
             println!("{name} {}", policy.name);
-            check_complete(&run(&resolved(&text)));
+            check_complete_on(&run(&resolved(&text)), mechanisms, range_blocks);
         }
     }
 }
@@ -260,7 +274,7 @@ fn warm_up_omits_requests_only() {
                 assert_eq!(requests.warmup, early.count() as u64);
             }
         }
-        check_queue_and_use(&output, entries(&everything));
+        check_queue_and_use(&output, entries(&everything), 1, u64::MAX);
         assert!(close(output.report.run.measured_s, states_s(&output.report)));
     }
 }
@@ -325,7 +339,7 @@ fn time_limit_reports_outstanding_requests() {
             assert!(close(output.report.run.simulated_s, time_s));
             let left = format!("the time limit left {} unfinished", plural(requests.in_flight, "request"));
             assert_eq!(output.report.run.note, (requests.in_flight > 0).then_some(left));
-            check_queue_and_use(&output, all);
+            check_queue_and_use(&output, all, 1, u64::MAX);
         }
     }
 }

@@ -12,6 +12,7 @@ mod failed_sleds;
 mod flushes;
 mod merging;
 mod ram_cache;
+mod read_retries;
 mod tiers;
 mod volume_moves;
 mod write_buffer;

@@ -7,6 +7,7 @@ use dyn_clone::DynClone;
 use super::disk::{CommandQueue, WriteCache};
 use super::{Estimate, MechanismState, MotionLog, Plan, Platter, Together};
 use crate::engine::details::Count;
+use crate::engine::random::Stream;
 use crate::engine::Stop;
 use crate::power::{EnergyAccount, SharedSpindle, SpinDown};
 use crate::request::{Op, Request};
@@ -173,6 +174,9 @@ pub trait Mechanism: DynClone + Send {
     fn command_queue(&self) -> Option<CommandQueue> {
         None
     }
+
+    /// Makes the mechanism take its random numbers from `stream`; one without random behaviour ignores it.
+    fn set_random(&mut self, _stream: Stream) {}
 
     /// Returns how the mechanism serves a write cache, if it has one.
     fn write_caching(&self) -> Option<&dyn WriteCaching> {

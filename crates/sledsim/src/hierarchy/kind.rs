@@ -141,6 +141,17 @@ pub trait ComponentSpec: SpecValue + Send + Sync {
         None
     }
 
+    /// Returns true if it writes to its children at times or in an order of its own, so that a write that a child refuses may belong to
+    /// no request that can fail.
+    fn writes_by_itself(&self) -> bool {
+        false
+    }
+
+    /// Returns true if it refuses writes out of order.
+    fn refuses_writes(&self) -> bool {
+        false
+    }
+
     /// Its custom policy and the role of that.
     fn custom(&self) -> Option<(&PluginSpec, Role)> {
         None

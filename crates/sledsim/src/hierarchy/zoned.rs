@@ -77,6 +77,10 @@ impl ComponentSpec for ZonedSpec {
         }]
     }
 
+    fn refuses_writes(&self) -> bool {
+        self.out_of_order == OutOfOrder::Refuse
+    }
+
     fn largest_copy(&self) -> Option<(&'static str, u64)> {
         (self.out_of_order == OutOfOrder::Rewrite).then_some(("zone_bytes", self.zone_bytes))
     }
@@ -212,10 +216,10 @@ impl Zoned {
         let is_rewrite = part.blocks.from < pointer;
         if is_rewrite {
             part.write_to = pointer.max(part.blocks.to);
-            self.counters.rewrites += 1;
-            self.counters.rewritten_blocks += part.write_to - part.blocks.to;
             if part.write_to > part.blocks.to {
                 part.stage = Stage::ReadingRest;
+                self.counters.rewrites += 1;
+                self.counters.rewritten_blocks += part.write_to - part.blocks.to;
             }
         }
         self.locks.lock(part, zone, is_rewrite);

@@ -279,6 +279,14 @@ pub trait CustomMechanism: DynClone + Send {
     /// # Errors
     /// The mechanism failed; the run stops.
     fn serve(&mut self, now: Time, request: &Request) -> Result<u64, Stop>;
+
+    /// Empties volatile memory, such as a read buffer: power fails at `now`. The data of completed writes are on the medium.
+    ///
+    /// # Errors
+    /// The mechanism failed; the run stops.
+    fn power_cut(&mut self, _now: Time) -> Result<(), Stop> {
+        Ok(())
+    }
 }
 
 dyn_clone::clone_trait_object!(CustomMechanism);

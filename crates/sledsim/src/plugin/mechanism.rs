@@ -99,6 +99,7 @@ struct Failure {
 enum Call {
     Request(Request),
     Positioning { lbn: u64, read: bool },
+    PowerCut,
 }
 
 impl Failure {
@@ -108,6 +109,7 @@ impl Failure {
             Call::Positioning { lbn, read } => {
                 (format!("a {} of LBN {lbn}", if read { "read" } else { "write" }), None)
             }
+            Call::PowerCut => ("a power cut".to_owned(), None),
         };
         self.why.located(Role::Mechanism, self.at, &what, request)
     }
@@ -244,6 +246,10 @@ impl Mechanism for CustomDevice {
 
     fn powered_mut(&mut self) -> Option<&mut dyn Powered> {
         self.history.powered_mut()
+    }
+
+    fn power_cut(&mut self, now: Time) {
+        self.ask(now, Call::PowerCut, |mechanism| mechanism.power_cut(now).map(|()| 0));
     }
 
     fn failure(&self) -> Option<Stop> {

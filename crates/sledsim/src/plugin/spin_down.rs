@@ -7,6 +7,7 @@ use crate::devices::{
     BatchAccess, Coordinates, Defects, Dimensions, EnergyLedger, HostTransfer, Location, Mechanism, MotionLog, Powered,
     Rotating, Service, Together, VolatileCache, WriteCaching,
 };
+use crate::engine::random::Stream;
 use crate::engine::Stop;
 use crate::fault::Faults;
 use crate::power::SpinDownSpec;
@@ -166,6 +167,10 @@ impl Mechanism for SpinDownAdaptor {
 
     fn command_queue(&self) -> Option<CommandQueue> {
         self.mechanism.command_queue()
+    }
+
+    fn set_random(&mut self, stream: Stream) {
+        self.mechanism.set_random(stream);
     }
 
     fn write_caching(&self) -> Option<&dyn WriteCaching> {

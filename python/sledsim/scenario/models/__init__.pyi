@@ -26,6 +26,7 @@ from sledsim.scenario.models.disk import DiskDevice as DiskDevice
 from sledsim.scenario.models.disk import DriveWriteCache as DriveWriteCache
 from sledsim.scenario.models.disk import IdleModeParameters as IdleModeParameters
 from sledsim.scenario.models.disk import PowerParameters as PowerParameters
+from sledsim.scenario.models.disk import ReadRetries as ReadRetries
 from sledsim.scenario.models.disk import Zone as Zone
 from sledsim.scenario.models.distribution import EmpiricalDistribution as EmpiricalDistribution
 from sledsim.scenario.models.distribution import ErlangDistribution as ErlangDistribution

@@ -18,6 +18,7 @@ __all__ = [
     "LbnMapping",
     "PowerParameters",
     "ReadAhead",
+    "ReadRetries",
     "RotationModel",
     "SpareSectors",
     "Zone",
@@ -95,6 +96,25 @@ ReadAhead = Literal["none", "track", "cylinder", "segment", "next-track"]
 
 # When a write completes.
 FastWrite = Literal["none", "sequential", "full"]
+
+
+class ReadRetries(Model):
+    """Retries of reads.
+
+    Each command that reads from the medium fails at first with a probability, independently of its position and
+    size; the head then stays on the track and reads again once a revolution. The number of further revolutions
+    has a geometric distribution. Read-ahead, buffer hits and writes are not retried.
+
+    Attributes
+    ----------
+    probability
+        Probability that a command's first access to the medium fails (at least 0, at most 1).
+    mean_revolutions
+        Mean number of further revolutions of a command whose first access fails (at least 1, at most 1,000).
+    """
+
+    probability: float | str
+    mean_revolutions: float | str
 
 
 class CommandQueue(Model):
@@ -380,6 +400,8 @@ class DiskDevice(Model):
     physical_sector_blocks
         Number of blocks of a physical sector. A write of part of a physical sector reads it first and writes it a
         revolution later (512-byte emulation: 8 blocks of 512 B) (at least 1, at most 1,024; default 1).
+    read_retries
+        Reads that fail at first, at random by the scenario's seed; none when absent.
     command_queue
         Queue of commands in the drive; without one the drive accepts one command at a time.
     write_cache
@@ -461,6 +483,7 @@ class DiskDevice(Model):
     almost_read_hits: bool | None = None
     read_hits_on_writes: bool | None = None
     physical_sector_blocks: int | None = None
+    read_retries: ReadRetries | None = None
     command_queue: CommandQueue | None = None
     write_cache: DriveWriteCache | None = None
     power: PowerParameters | None = None

@@ -9,6 +9,7 @@ use super::command::{ns, Overheads};
 use super::layout::BlockRange;
 use super::pass::{ArmMove, DataArrival, Pass, PassOptions, Target};
 use super::power::PoweredState;
+use super::retries::Retries;
 use super::work_log::{PhaseTimeline, WorkLog};
 use super::writing::WriteSetup;
 use super::{Arm, CommandQueue, DiskParameters, FastWrite, Mechanics, Place, ReadAhead, WriteCache, Zone};
@@ -18,6 +19,7 @@ use crate::devices::{
     Arc, Coordinates, Dimensions, EnergyLedger, Location, Mechanism, MotionLog, Movement, Platter, Powered, Rotating,
     Service, VolatileCache, WriteCaching,
 };
+use crate::engine::random::Stream;
 use crate::fault::{Fault, Range};
 use crate::power::SharedSpindle;
 use crate::request::{Flags, Op, Request};
@@ -145,6 +147,8 @@ pub struct DiskDevice {
     pub(super) chunks: Vec<Chunk>,
     block_bytes: u32,
     pub(super) physical_sector_blocks: u64,
+    /// Set if reads can fail at first.
+    pub(super) retries: Option<Retries>,
     pub(super) command_queue: Option<CommandQueue>,
     /// Set if the cache holds anything.
     pub(super) write_cache: Option<WriteCache>,
@@ -207,6 +211,7 @@ impl DiskDevice {
             chunks: Vec::new(),
             block_bytes: p.block_bytes,
             physical_sector_blocks: u64::from(p.physical_sector_blocks),
+            retries: Retries::new(p.read_retries)?,
             command_queue: p.command_queue,
             write_cache,
             is_write_back: false,
@@ -431,6 +436,12 @@ impl Mechanism for DiskDevice {
 
     fn command_queue(&self) -> Option<CommandQueue> {
         self.command_queue
+    }
+
+    fn set_random(&mut self, stream: Stream) {
+        if let Some(retries) = &mut self.retries {
+            retries.set_random(stream);
+        }
     }
 
     fn write_caching(&self) -> Option<&dyn WriteCaching> {

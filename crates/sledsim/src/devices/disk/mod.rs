@@ -13,6 +13,7 @@ mod parameters;
 mod pass;
 mod power;
 mod reading;
+mod retries;
 mod rotation;
 mod seek;
 mod sparing;
@@ -25,7 +26,7 @@ pub use device::DiskDevice;
 pub use layout::{BlockRange, Layout, Place, Run};
 pub use mechanics::{AnyOrder, Arm, Mechanics};
 pub use parameters::{
-    CommandQueue, DiskParameters, FastWrite, Mapping, ReadAhead, RotationModel, Sparing, WriteCache, Zone,
+    CommandQueue, DiskParameters, FastWrite, Mapping, ReadAhead, ReadRetries, RotationModel, Sparing, WriteCache, Zone,
 };
 pub use rotation::{Angle, Spindle};
 pub use seek::{Seek, SeekCurve};

@@ -1,7 +1,7 @@
 //! Parameters of a disk drive.
 //!
 //! They correspond one to one to the parameters of DiskSim 4.0's disk module and disk model, under other names. DiskSim has no seek-first
-//! mapping, physical sectors, command queue or write cache.
+//! mapping, physical sectors, read retries, command queue or write cache.
 
 use std::borrow::Cow;
 
@@ -195,6 +195,20 @@ pub struct WriteCache {
     #[serde(default = "forced_share")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub forced_share: f64,
+}
+
+/// Retries of reads. Each command that reads from the medium fails at first with a probability, independently of its position and size; the
+/// head then stays on the track and reads again once a revolution. The number of further revolutions has a geometric distribution. Read-ahead,
+/// buffer hits and writes are not retried.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReadRetries {
+    /// Probability that a command's first access to the medium fails.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub probability: f64,
+    /// Mean number of further revolutions of a command whose first access fails.
+    #[schemars(range(min = 1.0, max = 1000.0))]
+    pub mean_revolutions: f64,
 }
 
 /// A disk drive with one or two arms, a bus and a segmented buffer.
@@ -465,6 +479,9 @@ pub struct DiskParameters {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 1024))]
     pub physical_sector_blocks: u32,
+    /// Reads that fail at first, at random by the scenario's seed; none when absent.
+    #[serde(default)]
+    pub read_retries: Option<ReadRetries>,
     /// Queue of commands in the drive; without one the drive accepts one command at a time.
     #[serde(default)]
     pub command_queue: Option<CommandQueue>,

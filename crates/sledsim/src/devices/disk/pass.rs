@@ -218,6 +218,13 @@ impl Pass {
         pass
     }
 
+    /// Returns the pass over the same sectors after a delay of whole revolutions, in which the head stays on the track.
+    pub(super) fn repeated_after(&self, delay_ns: u64) -> Self {
+        // A pass over a whole track takes a revolution, up to rounding.
+        let start = (self.start + delay_ns).max(self.end);
+        Self { begin: self.end, on_track: self.end, start, end: start + (self.end - self.start), ..*self }
+    }
+
     fn access_in_any_order(&mut self, mechanics: &Mechanics, from: Time, run: &Run) {
         let order = mechanics.pass_any(from, self.arm, run);
         self.lead = order.first;

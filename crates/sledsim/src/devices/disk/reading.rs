@@ -6,6 +6,7 @@ use super::bus::{transfer, BusOptions, Chunk};
 use super::device::{service, Command, DiskDevice};
 use super::layout::BlockRange;
 use super::pass::{DataArrival, Pass, PassOptions};
+use super::retries::Retries;
 use super::work_log::PhaseTimeline;
 use super::ReadAhead;
 use crate::convert::trunc_to_u64;
@@ -216,7 +217,8 @@ impl DiskDevice {
         self.transfer_read(command, phases, segment, connected)
     }
 
-    /// Reads the blocks that a segment lacks from the medium, and begins to read ahead.
+    /// Reads the blocks that a segment lacks from the medium, and begins to read ahead. If the first pass fails, it is repeated until it
+    /// succeeds.
     fn read_medium(&mut self, phases: &mut PhaseTimeline, begin: Time, segment: usize, blocks: BlockRange) {
         let BlockRange { first, end } = blocks;
         let any_order = self.policy.any_order_reads;
@@ -227,14 +229,21 @@ impl DiskDevice {
         let mut free_blocks = None;
         let mut at = begin.max(self.free);
         let mut lbn = self.buffer.segment(segment).end;
+        let mut retries = self.retries.as_mut().map_or(0, Retries::revolutions);
         while lbn < end {
-            let pass = Pass::plan(&self.mechanics, at, &self.arms, BlockRange { first: lbn, end }, &options);
-            self.record_arrivals(&pass);
+            let mut pass = Pass::plan(&self.mechanics, at, &self.arms, BlockRange { first: lbn, end }, &options);
             phases.pass(&pass);
             self.record_pass(&pass, Op::Read, pass.end);
             if self.policy.free_blocks && lbn == first {
                 free_blocks = self.keep_free_blocks(segment, &pass);
             }
+            if retries > 0 {
+                pass = pass.repeated_after(retries * self.mechanics.spindle().period_ns());
+                phases.pass(&pass);
+                self.record_pass(&pass, Op::Read, pass.end);
+                retries = 0;
+            }
+            self.record_arrivals(&pass);
             options.least_seek_ns = 0;
             at = pass.end;
             lbn = pass.end_lbn();

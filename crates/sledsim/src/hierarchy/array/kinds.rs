@@ -126,6 +126,10 @@ impl ComponentSpec for MirrorSpec {
         notes
     }
 
+    fn writes_by_itself(&self) -> bool {
+        true
+    }
+
     fn spares(&self) -> u32 {
         self.spares
     }
@@ -172,6 +176,10 @@ impl ComponentSpec for ParitySpec {
         notes.extend(of_redundancy(parities, self.spares, &self.rebuild));
         notes.push(of_journal(self.journal.as_ref(), "rows whose parity does not fit"));
         notes
+    }
+
+    fn writes_by_itself(&self) -> bool {
+        true
     }
 
     fn spares(&self) -> u32 {

@@ -205,6 +205,10 @@ impl ComponentSpec for CachingDiskSpec {
         Ok(Box::new(CachingDisk::new(self, children[0], children[1])?))
     }
 
+    fn writes_by_itself(&self) -> bool {
+        true
+    }
+
     fn notes(&self, _members: u64) -> Vec<String> {
         let by = match self.shortcut {
             true => format!("mems or {} of non-volatile buffer have them", shown_bytes(self.buffer_bytes)),

@@ -106,6 +106,10 @@ impl ComponentSpec for TiersSpec {
     fn largest_copy(&self) -> Option<(&'static str, u64)> {
         (self.migration.mb_per_s > 0.0).then_some(("extent_bytes", self.extent_bytes))
     }
+
+    fn writes_by_itself(&self) -> bool {
+        self.migration.mb_per_s > 0.0
+    }
 }
 
 impl Default for TiersSpec {

@@ -32,6 +32,10 @@ impl ComponentSpec for VolumesSpec {
         Ok(Box::new(Volumes::new(self, children)?))
     }
 
+    fn writes_by_itself(&self) -> bool {
+        !self.moves.is_empty()
+    }
+
     fn notes(&self, _members: u64) -> Vec<String> {
         let note = |each: &MoveSpec| {
             let volume = self.volumes.iter().find(|volume| volume.name == each.volume);

@@ -88,6 +88,10 @@ impl ComponentSpec for WriteBufferSpec {
     fn notes(&self, _members: u64) -> Vec<String> {
         vec![format!("writes are acknowledged when the log on mems has them: {SURVIVES_POWER_CUT}")]
     }
+
+    fn writes_by_itself(&self) -> bool {
+        true
+    }
 }
 
 /// Sizes that follow from the parameters and the children.

@@ -50,8 +50,8 @@ impl<'a> Mechanisms<'a> {
     }
 }
 
-/// Adds a drive to a system. A device of several sleds has a queue for each. Returns `None` for a drive with a custom policy that
-/// has not been loaded.
+/// Adds a drive to a system. A device of several sleds has a queue for each. `random` returns the random numbers of a sled. Returns `None`
+/// for a drive with a custom policy that has not been loaded.
 ///
 /// # Errors
 /// Parameters contradict each other.
@@ -59,6 +59,7 @@ pub(super) fn add<'a>(
     system: &mut System,
     drive: &'a DriveSpec,
     known: &mut Mechanisms<'a>,
+    random: impl Fn(u32) -> Stream,
 ) -> Result<Option<Built>, Faults> {
     let policy = check_policy(&drive.device, drive.spin_down.as_ref().map(Choice::name));
     let mut first = None;
@@ -75,6 +76,7 @@ pub(super) fn add<'a>(
     let mut overhead_ns = 0;
     for sled in 0..drive.device.mechanisms() {
         let mut device = first.take().map_or_else(|| known.another(drive, sled), Ok)?;
+        device.set_random(random(sled));
         known.cylinders += u64::from(device.dimensions().cylinders);
         check_cylinders(known.cylinders)?;
         if let Some(policy) = drive.spin_down.as_ref().and_then(Choice::custom) {

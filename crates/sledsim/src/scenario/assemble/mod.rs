@@ -174,7 +174,8 @@ impl<'a> Builder<'a, '_> {
                 // Checked before anything is allocated for each sled.
                 self.check_room(u64::from(drive.device.mechanisms()), written)?;
                 self.kept(drive::check_merge(drive), written);
-                let built = drive::add(&mut self.system, drive, &mut self.mechanisms);
+                let random = |sled: u32| Stream::new(self.seed, &format!("retries of mechanism {sled} of {path}"));
+                let built = drive::add(&mut self.system, drive, &mut self.mechanisms, random);
                 let built = self.kept(built, written)??;
                 self.overhead_ns = built.overhead_ns;
                 built.ids
@@ -187,6 +188,7 @@ impl<'a> Builder<'a, '_> {
                 self.components[place].path_names = composite.spec.path_names(children.len());
                 let made = self.kept(composite.spec.build(&children), written)?;
                 self.kept(check_copies(composite.spec.as_ref(), &self.system), written)?;
+                self.kept(check_zones(spec), written)?;
                 let ids: Vec<ComponentId> = children.iter().map(|child| child.id).collect();
                 vec![self.system.add(made, &ids)]
             }
@@ -289,6 +291,25 @@ fn check_copies(spec: &dyn ComponentSpec, below: &System) -> Result<(), Fault> {
         PARTS_OF_A_REQUEST.most
     );
     Err(Fault::misfit(key, bytes).says(says))
+}
+
+/// Rejects zones that refuse writes below a component that writes by itself: a refused write would be lost.
+fn check_zones(spec: &SystemSpec) -> Result<(), Fault> {
+    if !spec.composite().is_some_and(ComponentSpec::writes_by_itself) {
+        return Ok(());
+    }
+    let mut found = Ok(());
+    spec.visit(&Path::default(), &mut |component, path| {
+        if found.is_ok() && component.composite().is_some_and(ComponentSpec::refuses_writes) {
+            let key = path.step("out_of_order");
+            let says = format!(
+                ": the {} above it writes by itself, and a write that the zones refuse would be lost: put the zones above it, or set ",
+                spec.kind()
+            );
+            found = Err(Fault::conflict(key.clone(), "refuse").says(says).set(key, "rewrite"));
+        }
+    });
+    found
 }
 
 /// Completions are copied on the way up, so their size matters.

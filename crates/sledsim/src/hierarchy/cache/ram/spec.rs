@@ -163,6 +163,10 @@ impl ComponentSpec for RamCacheSpec {
         Ok(Box::new(RamCache::new(self, id, capacity_blocks, block_bytes)?))
     }
 
+    fn writes_by_itself(&self) -> bool {
+        self.write == WritePolicy::Back
+    }
+
     fn notes(&self, _members: u64) -> Vec<String> {
         vec![match (self.write, self.volatile) {
             (WritePolicy::Through, _) => "writes wait for the child".into(),
