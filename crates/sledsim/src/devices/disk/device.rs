@@ -61,14 +61,22 @@ impl SlotBits {
     }
 }
 
+/// The part of a read that has to be in the buffer before the drive reconnects.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ReadWatermark {
+    /// A number of blocks, at least 1.
+    Blocks(u64),
+    /// A share of the request, or of a segment if that is smaller.
+    OfRequest(f64),
+}
+
 /// Behaviour of a drive's electronics; see the parameters of the same names.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Policy {
     pub hold_bus_reading: bool,
     pub never_disconnect: bool,
     pub extra_write_disconnect: bool,
-    pub read_watermark: f64,
-    pub watermark_of_request: bool,
+    pub read_watermark: ReadWatermark,
     pub read_ahead: ReadAhead,
     pub least_blocks: u64,
     pub most_blocks: Option<u64>,
@@ -117,6 +125,8 @@ struct SearchStart {
     here: u32,
     /// Cylinder of the other arm, if there is one.
     other: Option<u32>,
+    /// Place of the block after the previous request, if that was a write; `None` at the end of the drive.
+    continued: Option<Place>,
 }
 
 /// A disk drive.
@@ -296,8 +306,11 @@ fn policy(p: &DiskParameters) -> Policy {
         hold_bus_reading: p.hold_bus_reading || p.never_disconnect,
         never_disconnect: p.never_disconnect,
         extra_write_disconnect: p.extra_write_disconnect && !p.never_disconnect,
-        read_watermark: p.read_watermark,
-        watermark_of_request: p.watermark_of_request,
+        read_watermark: if p.watermark_of_request {
+            ReadWatermark::OfRequest(p.read_watermark)
+        } else {
+            ReadWatermark::Blocks(trunc_to_u64((f64::from(p.segment_blocks) * p.read_watermark).ceil()).max(1))
+        },
         read_ahead: p.read_ahead,
         least_blocks,
         most_blocks: p.read_ahead_most_blocks.map(|blocks| u64::from(blocks).max(least_blocks)),
@@ -371,7 +384,8 @@ impl Mechanism for DiskDevice {
             Op::Read => (awake + self.command_ns(op), awake),
             Op::Write | Op::Flush => {
                 // The first block has to arrive over the bus.
-                let setup = self.write_setup_at(awake + self.overheads.request_ns, place);
+                let continued = self.search_start(now).continued;
+                let setup = self.write_setup_at(awake + self.overheads.request_ns, place, continued);
                 (setup.arm_leaves, setup.connected + self.overheads.write_block_ns + least_seek_ns)
             }
         };
@@ -490,17 +504,15 @@ impl DiskDevice {
         service
     }
 
-    /// Returns the setup of a write at a place.
-    fn write_setup_at(&self, at: Time, place: Place) -> WriteSetup {
-        // Only a write after a write can continue it, so the LBN does not matter otherwise.
-        if !self.policy.extra_write_disconnect && self.previous.op != Op::Write {
-            return self.single_write_setup(at, u64::MAX);
+    /// Returns the setup of a write at a place, given [`SearchStart::continued`].
+    fn write_setup_at(&self, at: Time, place: Place, continued: Option<Place>) -> WriteSetup {
+        if self.policy.extra_write_disconnect {
+            let first = self.mechanics.layout().lbn(place).unwrap_or(u64::MAX - 1);
+            return self.write_setup(at, first, self.buffer.segment_for_write(BlockRange { first, end: first + 1 }));
         }
-        let first = self.mechanics.layout().lbn(place).unwrap_or(u64::MAX - 1);
-        if !self.policy.extra_write_disconnect {
-            return self.single_write_setup(at, first);
-        }
-        self.write_setup(at, first, self.buffer.segment_for_write(BlockRange { first, end: first + 1 }))
+        // It only matters if the write continues the previous one.
+        let continues = continued == Some(place);
+        self.single_write_setup(at, if continues { self.previous.end } else { u64::MAX })
     }
 
     /// Returns a lower bound on the time from the dispatch of a request that misses until the arm may leave.
@@ -519,6 +531,14 @@ impl DiskDevice {
         self.overheads.request_ns + op_ns
     }
 
+    /// See [`SearchStart::continued`].
+    #[inline]
+    fn place_after_write(&self) -> Option<Place> {
+        let PreviousRequest { op, end } = self.previous;
+        let layout = self.mechanics.layout();
+        (op == Op::Write && end < layout.mapped_blocks()).then(|| layout.place(end))
+    }
+
     /// Returns the start of a search for a request to dispatch at `now`. Schedulers use it for many cylinders at the same instant.
     #[inline]
     fn search_start(&self, now: Time) -> SearchStart {
@@ -534,6 +554,7 @@ impl DiskDevice {
                     least_ns: (ready + command_ns).max(released.at) - now,
                     here: cylinder(released.arm),
                     other: (self.mechanics.actuators() > 1).then(|| cylinder(1 - released.arm)),
+                    continued: self.place_after_write(),
                 };
                 self.search_start.set(Some(start));
                 start
@@ -544,13 +565,11 @@ impl DiskDevice {
     /// Returns the arms as a request dispatched at `now` gets them. Schedulers call it for many locations at the same instant.
     #[inline]
     pub(super) fn released_arms(&self, now: Time) -> ReleasedArms {
-        let Some(task) = self.task else {
-            return ReleasedArms { at: now.max(self.free), arms: self.arms, arm: self.arm };
-        };
-        match self.released_arms.get() {
-            Some((at, released)) if at == now => released,
-            _ => {
-                let released = self.arms_after_task(task, now);
+        match (&self.task, self.released_arms.get()) {
+            (None, _) => ReleasedArms { at: now.max(self.free), arms: self.arms, arm: self.arm },
+            (Some(_), Some((at, released))) if at == now => released,
+            (Some(task), _) => {
+                let released = self.arms_after_task(*task, now);
                 self.released_arms.set(Some((now, released)));
                 released
             }
