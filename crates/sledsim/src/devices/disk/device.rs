@@ -125,8 +125,6 @@ struct SearchStart {
     here: u32,
     /// Cylinder of the other arm, if there is one.
     other: Option<u32>,
-    /// Place of the block after the previous request, if that was a write; `None` at the end of the drive.
-    continued: Option<Place>,
 }
 
 /// A disk drive.
@@ -384,8 +382,7 @@ impl Mechanism for DiskDevice {
             Op::Read => (awake + self.command_ns(op), awake),
             Op::Write | Op::Flush => {
                 // The first block has to arrive over the bus.
-                let continued = self.search_start(now).continued;
-                let setup = self.write_setup_at(awake + self.overheads.request_ns, place, continued);
+                let setup = self.write_setup_at(awake + self.overheads.request_ns, place);
                 (setup.arm_leaves, setup.connected + self.overheads.write_block_ns + least_seek_ns)
             }
         };
@@ -504,15 +501,14 @@ impl DiskDevice {
         service
     }
 
-    /// Returns the setup of a write at a place, given [`SearchStart::continued`].
-    fn write_setup_at(&self, at: Time, place: Place, continued: Option<Place>) -> WriteSetup {
+    /// Returns the setup of a write at a place.
+    fn write_setup_at(&self, at: Time, place: Place) -> WriteSetup {
         if self.policy.extra_write_disconnect {
             let first = self.mechanics.layout().lbn(place).unwrap_or(u64::MAX - 1);
             return self.write_setup(at, first, self.buffer.segment_for_write(BlockRange { first, end: first + 1 }));
         }
-        // It only matters if the write continues the previous one.
-        let continues = continued == Some(place);
-        self.single_write_setup(at, if continues { self.previous.end } else { u64::MAX })
+        // The LBN of a write that does not continue the previous one does not matter.
+        self.single_write_setup(at, if self.continues_write(place) { self.previous.end } else { u64::MAX })
     }
 
     /// Returns a lower bound on the time from the dispatch of a request that misses until the arm may leave.
@@ -531,12 +527,12 @@ impl DiskDevice {
         self.overheads.request_ns + op_ns
     }
 
-    /// See [`SearchStart::continued`].
+    /// Returns true if a write at `place` continues the previous one.
     #[inline]
-    fn place_after_write(&self) -> Option<Place> {
+    fn continues_write(&self, place: Place) -> bool {
         let PreviousRequest { op, end } = self.previous;
         let layout = self.mechanics.layout();
-        (op == Op::Write && end < layout.mapped_blocks()).then(|| layout.place(end))
+        op == Op::Write && end < layout.mapped_blocks() && layout.place(end) == place
     }
 
     /// Returns the start of a search for a request to dispatch at `now`. Schedulers use it for many cylinders at the same instant.
@@ -554,7 +550,6 @@ impl DiskDevice {
                     least_ns: (ready + command_ns).max(released.at) - now,
                     here: cylinder(released.arm),
                     other: (self.mechanics.actuators() > 1).then(|| cylinder(1 - released.arm)),
-                    continued: self.place_after_write(),
                 };
                 self.search_start.set(Some(start));
                 start
