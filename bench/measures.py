@@ -10,6 +10,7 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -27,6 +28,16 @@ CACHE_PAGES = 32_768
 MCD_TRACE = TRACES / "cloudphysics-2hour.vscsi.zst"
 # MEMS that holds the working set, and a tenth of it.
 MCD_BYTES = {"mcd": 2_500_000_000, "mcd_small": 256_000_000}
+# Runs of DiskSim: its parameter file and overrides; then the blocks of the device and of a request, the share of reads,
+# the number of requests that arrive together (on average half of them are pending), and ms between arrivals.
+DISKSIM_RUNS: dict[str, tuple[list[str], tuple[int, int, float, int, float]]] = {
+    "disksim_mems": (["mems.g2.parv", "mems0", "Spring constant factor", "0.75"], (6_750_000, 8, 1.0, 1, 2.0)),
+    "disksim_disk": (["atlas10k.parv"], (17_938_986, 16, 0.67, 1, 10.0)),
+    "disksim_sptf": (
+        ["atlas10k.parv", "driver0", "Scheduler:Scheduling policy", "8"],
+        (17_938_986, 16, 0.67, 32, 32 * 10.0),
+    ),
+}
 # Requests of a run so short that the time is that of the sweep, and of a longer one.
 SMALL_REQUESTS, SWEEP_REQUESTS = 20, 10_000
 
@@ -107,6 +118,7 @@ SCENARIOS: dict[str, tuple[Callable[[int], Scenario], int]] = {
     "disk_few": (partial(disk_scenario, buffer=False), 200_000),
     "disk": (partial(disk_scenario, buffer=False), 2_000_000),
     "disk_buffer": (partial(disk_scenario, buffer=True), 1_000_000),
+    "disk_sptf_16": (lambda requests: pending_scenario(disk_scenario(requests, buffer=True), 16), 200_000),
     "disk_sptf_1000": (lambda requests: pending_scenario(disk_scenario(requests, buffer=True), 1_000), 100_000),
     "disk_sptf_10000": (lambda requests: pending_scenario(disk_scenario(requests, buffer=True), 10_000), 100_000),
     "mcd": (lambda times: mcd_scenario(times, MCD_BYTES["mcd"]), 10),
@@ -304,6 +316,37 @@ def count_hits_in_libcachesim(_: float, folder: Path) -> Found:
     return {"each_s": (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / len(keys)}
 
 
+def run_disksim(case: str, scale: float, folder: Path) -> Found:
+    """Run random requests through DiskSim 4.0, if it is installed; return the processor time of a request.
+
+    ``disksim`` on the PATH is a link to the program in its source tree, which has the parameter files in ``valid``.
+    The difference of two runs leaves out the start.
+    """
+    disksim = shutil.which("disksim")
+    if disksim is None:
+        return {}
+    (parameters, *overrides), (capacity, blocks, reads, together, gap_ms) = DISKSIM_RUNS[case]
+    valid = Path(disksim).resolve().parents[1] / "valid"
+    random = Random(1)
+
+    def spent(requests: int) -> float:
+        trace, now_ms = folder / f"{requests}.trace", 0.0
+        with trace.open("w") as lines:
+            for index in range(requests):
+                if index % together == 0:
+                    now_ms += random.expovariate(1 / gap_ms) if together == 1 else gap_ms
+                read = int(random.random() < reads)
+                lines.write(f"{now_ms:.6f} 0 {random.randrange(capacity - blocks)} {blocks} {read}\n")
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        command = [disksim, parameters, str(folder / "out"), "ascii", str(trace), "0", *overrides]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=valid)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    few, many = count(5_000, scale), count(45_000, scale)
+    return {"each_s": (spent(many) - spent(few)) / (many - few)}
+
+
 def enclosure_tables(parity: int, spares: int, **repair: str) -> Scenario:
     """Return the tables of an enclosure of hong2006."""
     enclosure = {"data": 19, "parity": parity, "spares": spares}
@@ -425,6 +468,7 @@ MEASURES: dict[str, Callable[[float, Path], Found]] = {
     "lru": partial(count_hits, "built_in"),
     "lru_rust": count_hits_in_rust,
     "libcachesim": count_hits_in_libcachesim,
+    **{case: partial(run_disksim, case) for case in DISKSIM_RUNS},
     "own_lru_compiled": partial(count_hits, "compiled"),
     "own_lru_class": partial(count_hits, "class"),
     "figure_4": draw_figure_4,

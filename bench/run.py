@@ -10,6 +10,7 @@ medians over the rounds.
     python bench/run.py --against OLD/bin/python   alternate with the build of another virtual environment
     python bench/run.py --only 'disk*'             some benchmarks
     python bench/run.py --only 'l[ri][ub]*'        LRU hit ratios; libCacheSim's too, if its `cachesim` is on the PATH
+    python bench/run.py --only '[dr]*'             DiskSim 4.0 too, if a link to its `disksim` is on the PATH
     python bench/run.py --growth                   how the time of one item grows with the size of the problem
     python bench/run.py --write                    write the table of docs/reference/validation.md
     python bench/run.py --growth --write           write the table of growth there
@@ -86,6 +87,9 @@ BENCHMARKS = [
     Benchmark("the same with the buffer", "disk_buffer.each_s", "baseline.disk", 12),
     Benchmark("SPTF on `atlas10k` with 1,000 pending: a dispatch", "disk_sptf_1000.each_s", "baseline.disk", 60),
     Benchmark("the same with 10,000 pending", "disk_sptf_10000.each_s", "disk_sptf_1000.each_s", 4),
+    Benchmark("FCFS on `g2`, times DiskSim's", "random.each_s", "disksim_mems.each_s", 1 / 30),
+    Benchmark("FCFS on `atlas10k`, times DiskSim's", "disk_buffer.each_s", "disksim_disk.each_s", 1 / 20),
+    Benchmark("SPTF on `atlas10k`, 16 pending, times DiskSim's", "disk_sptf_16.each_s", "disksim_sptf.each_s", 1 / 15),
     Benchmark("random 4 KB, FCFS on `g2`, one by one in Python", "session_one.each_s", "baseline.mems", 8),
     Benchmark("the same as arrays", "session_arrays.each_s", "baseline.mems", 4),
     Benchmark("random 4 KB, FCFS on `g2`, one by one from C", "session_c.each_s", "baseline.mems", 3),

@@ -1,6 +1,6 @@
 //! The rotation of a platter, as far as it bounds positioning times.
 
-use crate::convert::to_u64;
+use crate::convert::{to_u32, to_u64};
 
 /// The platter at an instant: gives a lower bound, to within a few nanoseconds, on the time until an angle passes under a head.
 ///
@@ -10,13 +10,21 @@ use crate::convert::to_u64;
 pub struct Platter {
     revolution_ns: u64,
     angle: u64,
+    /// Angle of a nanosecond, rounded down.
+    turn_per_ns: u64,
     slack: u64,
+    /// From now to this time, an angle is known to much less than a sixty-fourth of a revolution.
+    precise_ns: u64,
 }
 
 impl Platter {
     /// Greatest error, ns, of the angles of the platter and a location and of the instants that the device rounds to whole
     /// nanoseconds, taken together.
     const TOLERANCE_NS: u64 = 2;
+    /// Revolutions after which [`Platter::window`] does not restrict angles, because each adds the error of a rounded revolution.
+    const PRECISE_REVOLUTIONS: u64 = 8;
+    /// Shortest revolution, ns, of which [`Platter::window`] restricts angles: a sixty-fourth is 64 ns.
+    const PRECISE_REVOLUTION_NS: u64 = 1 << 12;
 
     /// A platter that has `angle` under a head now, and each angle again after `revolution_ns` (rounded down). With several arms
     /// a revolution is the time from one arm to the next. `None` if the revolution is too short compared with the tolerance.
@@ -25,7 +33,38 @@ impl Platter {
         if revolution_ns <= 4 * Self::TOLERANCE_NS {
             return None;
         }
-        Some(Self { revolution_ns, angle, slack: u64::MAX / revolution_ns * Self::TOLERANCE_NS })
+        let turn_per_ns = u64::MAX / revolution_ns;
+        let precise_ns = if revolution_ns < Self::PRECISE_REVOLUTION_NS {
+            0
+        } else {
+            revolution_ns.saturating_mul(Self::PRECISE_REVOLUTIONS)
+        };
+        Some(Self { revolution_ns, angle, turn_per_ns, slack: turn_per_ns * Self::TOLERANCE_NS, precise_ns })
+    }
+
+    /// Returns the sixty-fourth of a revolution that an angle lies in, as a single bit.
+    #[inline]
+    #[must_use]
+    pub const fn sixty_fourth(angle: u64) -> u64 {
+        1 << (angle >> 58)
+    }
+
+    /// Returns the bits of the sixty-fourths of a revolution that hold the angles which pass under a head between two times from now,
+    /// and of some more.
+    #[inline]
+    #[must_use]
+    pub fn window(&self, from_ns: u64, to_ns: u64) -> u64 {
+        let passing_ns = to_ns.saturating_sub(from_ns);
+        if passing_ns >= self.revolution_ns || to_ns >= self.precise_ns {
+            return u64::MAX;
+        }
+        let first = self.angle.wrapping_add(from_ns.wrapping_mul(self.turn_per_ns)) >> 58;
+        // At each end a part of a sixty-fourth, and one for the error of the angle.
+        let count = ((passing_ns * self.turn_per_ns) >> 58) + 4;
+        match 1_u64.checked_shl(to_u32(count)) {
+            Some(end) => (end - 1).rotate_left(to_u32(first)).rotate_right(1),
+            None => u64::MAX,
+        }
     }
 
     /// Returns `part / whole` in units of 2^-64; `part` is below `whole`.
@@ -83,6 +122,12 @@ mod tests {
             let revolution_ns = (numerator / denominator) as u64;
             let bound_ns = Platter::new(revolution_ns, angle(turned)).expect("long enough").passes_ns(angle(phase), on_track_ns);
             prop_assert!(bound_ns <= exact_ns, "{} after {}", bound_ns, exact_ns);
+            let platter = Platter::new(revolution_ns, angle(turned)).expect("long enough");
+            let bit = Platter::sixty_fourth(angle(phase));
+            for (from_ns, to_ns) in [(on_track_ns, exact_ns), (exact_ns, exact_ns), (0, exact_ns + 1_000_000)] {
+                prop_assert!(platter.window(from_ns, to_ns) & bit != 0, "{} passes from {} to {}", bit, from_ns, to_ns);
+            }
+            prop_assert!(revolution_ns < 1 << 12 || on_track_ns > 4 * revolution_ns || platter.window(on_track_ns, on_track_ns).count_ones() == 4);
             // Each whole revolution in between is rounded down by less than a nanosecond.
             let early_ns = 4 * Platter::TOLERANCE_NS + 2 + on_track_ns / revolution_ns + 1;
             let just_missed = exact_ns < on_track_ns + revolution_ns + early_ns && exact_ns + early_ns > on_track_ns + revolution_ns;

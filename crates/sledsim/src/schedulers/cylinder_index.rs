@@ -1,7 +1,7 @@
 //! Pending requests by cylinder, searched outwards from the mechanism's cylinder, for policies that use the mechanism.
 
 use super::arrival_list::{ArrivalList, Key, NONE};
-use super::cylinder_set::CylinderSet;
+use super::cylinder_set::{first_of, last_of, word_of, CylinderSet};
 use super::Scheduler;
 use crate::convert::to_u32;
 use crate::devices::{Location, Mechanism, Platter};
@@ -79,6 +79,8 @@ pub(super) struct CylinderIndex {
     /// First group of each cylinder.
     first_group: Vec<u32>,
     occupied: CylinderSet,
+    /// For each word of `occupied`: the sixty-fourths of a revolution that hold the angles of its groups.
+    angles: Vec<u64>,
 }
 
 impl CylinderIndex {
@@ -90,6 +92,7 @@ impl CylinderIndex {
             free_group: NONE,
             first_group: vec![NONE; cylinders as usize],
             occupied: CylinderSet::new(cylinders),
+            angles: vec![0; word_of(cylinders) + 1],
         }
     }
 
@@ -128,6 +131,7 @@ impl CylinderIndex {
             index
         };
         self.first_group[location.cylinder as usize] = index;
+        self.angles[word_of(location.cylinder)] |= Platter::sixty_fourth(angle);
         if next == NONE {
             self.occupied.insert(location.cylinder);
         }
@@ -158,7 +162,7 @@ impl CylinderIndex {
 
     /// Removes an empty group from its cylinder.
     fn close_group(&mut self, group: u32) {
-        let Group { location: Location { cylinder, .. }, next, .. } = self.groups[group as usize];
+        let Group { location: Location { cylinder, .. }, angle, next, .. } = self.groups[group as usize];
         let before = self.groups_of(cylinder).take_while(|&it| it != group).last();
         match before {
             Some(before) => self.groups[before as usize].next = next,
@@ -171,6 +175,11 @@ impl CylinderIndex {
         }
         self.groups[group as usize].next = self.free_group;
         self.free_group = group;
+        let (word, bit) = (word_of(cylinder), Platter::sixty_fourth(angle));
+        let is_left = |cylinder| self.groups(cylinder).any(|group| Platter::sixty_fourth(group.angle) == bit);
+        if !self.occupied.members(word).any(is_left) {
+            self.angles[word] &= !bit;
+        }
     }
 
     /// See [`super::Scheduler::take`].
@@ -222,26 +231,91 @@ impl CylinderIndex {
 
     /// Returns the request in `span` with the shortest positioning time; the oldest of equals.
     pub(super) fn nearest(&self, span: Span, now: Time, device: &dyn Mechanism) -> Option<Key> {
-        let platter = device.rotating().and_then(|rotating| rotating.platter(now));
+        if let Some(platter) = device.rotating().and_then(|rotating| rotating.platter(now)) {
+            return self.nearest_on_platter(span, now, device, &platter);
+        }
         self.cheapest(
             span,
             device.cylinder(now),
             |_, cylinder| device.cylinder_bound_ns(now, cylinder),
-            |bound_ns, group| group.bound_ns(bound_ns, platter.as_ref()),
             |location| device.positioning_ns(now, location),
         )
     }
 
+    /// See [`CylinderIndex::nearest`]. Words of 64 cylinders are skipped if none of their angles passes in time.
+    fn nearest_on_platter(&self, span: Span, now: Time, device: &dyn Mechanism, platter: &Platter) -> Option<Key> {
+        let here = device.cylinder(now);
+        let bounded = |word: usize| {
+            let nearest = here.clamp(first_of(word), last_of(word));
+            BoundedWord { word, bound_ns: device.cylinder_bound_ns(now, nearest) }
+        };
+        let (first, last) = (word_of(span.first), word_of(span.last));
+        let start = word_of(here).clamp(first, last);
+        let word_above = |from| self.occupied.word_at_or_above(from).filter(|&word| word <= last).map(bounded);
+        let word_below = |from: usize| {
+            let from = from.checked_sub(1)?;
+            self.occupied.word_at_or_below(from).filter(|&word| word >= first).map(bounded)
+        };
+        let (mut above, mut below) = (word_above(start), word_below(start));
+        let mut best = Best::default();
+        loop {
+            let is_below = match (&above, &below) {
+                (Some(above), Some(below)) => below.bound_ns < above.bound_ns,
+                (above, _) => above.is_none(),
+            };
+            let nearer = if is_below { below } else { above };
+            let Some(BoundedWord { word, bound_ns }) = nearer else { break };
+            if best.beats(bound_ns) {
+                break;
+            }
+            self.search_word(word, bound_ns, span, now, device, platter, &mut best);
+            if is_below {
+                below = word_below(word);
+            } else {
+                above = word_above(word + 1);
+            }
+        }
+        best.key()
+    }
+
+    /// Offers the groups in a word of cylinders that may be better than the best so far. `word_bound_ns` is a lower bound on their
+    /// positioning times.
+    #[allow(clippy::too_many_arguments, reason = "the state of one search")]
+    #[inline]
+    fn search_word(
+        &self,
+        word: usize,
+        word_bound_ns: u64,
+        span: Span,
+        now: Time,
+        device: &dyn Mechanism,
+        platter: &Platter,
+        best: &mut Best<u64>,
+    ) {
+        let window = best.cost().map_or(u64::MAX, |best_ns| platter.window(word_bound_ns, best_ns));
+        if self.angles[word] & window == 0 {
+            return;
+        }
+        for cylinder in self.occupied.members(word).filter(|&it| it >= span.first && it <= span.last) {
+            let mut bound_ns = None;
+            for group in self.groups(cylinder).filter(|group| Platter::sixty_fourth(group.angle) & window != 0) {
+                let bound_ns = *bound_ns.get_or_insert_with(|| device.cylinder_bound_ns(now, cylinder));
+                // The bound is cheaper than the positioning time.
+                if !best.beats(platter.passes_ns(group.angle, bound_ns)) {
+                    best.offer(device.positioning_ns(now, group.location), group);
+                }
+            }
+        }
+    }
+
     /// Returns the request in `span` with the lowest `cost`, the oldest of equals, as an exhaustive search would.
     ///
-    /// `bound` is a lower bound on the costs of all locations in a cylinder, and suits [`CylinderIndex::outward`]. `group_bound` is a lower
-    /// bound on the cost of a group, given that of its cylinder.
+    /// `bound` is a lower bound on the costs of all locations in a cylinder, and suits [`CylinderIndex::outward`].
     pub(super) fn cheapest<C: Copy + PartialOrd>(
         &self,
         span: Span,
         start: u32,
         bound: impl Fn(Side, u32) -> C,
-        group_bound: impl Fn(C, &Group) -> C,
         cost: impl Fn(Location) -> C,
     ) -> Option<Key> {
         let mut best = Best::default();
@@ -250,10 +324,7 @@ impl CylinderIndex {
                 break;
             }
             for group in self.groups(cylinder) {
-                // The bound is cheaper than the cost.
-                if !best.beats(group_bound(bound, group)) {
-                    best.offer(cost(group.location), group);
-                }
+                best.offer(cost(group.location), group);
             }
         }
         best.key()
@@ -265,6 +336,13 @@ pub(super) struct Arrival<'a> {
     /// When it became ready.
     pub(super) ready: Time,
     pub(super) group: &'a Group,
+}
+
+/// A word of cylinders and a lower bound on the positioning times of its locations.
+#[derive(Clone, Copy)]
+struct BoundedWord {
+    word: usize,
+    bound_ns: u64,
 }
 
 /// A cylinder and a lower bound on the cost of its locations.
@@ -333,6 +411,11 @@ impl<C: Copy + PartialOrd> Best<C> {
     /// Returns true if no request with a cost of at least `bound` can be better; one of equal cost can, by age.
     pub(super) fn beats(&self, bound: C) -> bool {
         self.0.as_ref().is_some_and(|best| best.cost < bound)
+    }
+
+    /// Returns the cost of the best request; `None` if none was offered.
+    fn cost(&self) -> Option<C> {
+        self.0.as_ref().map(|best| best.cost)
     }
 
     /// Replaces the best request by the oldest of a group if that is better.

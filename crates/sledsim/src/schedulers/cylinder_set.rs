@@ -1,5 +1,7 @@
 //! The set of cylinders with pending requests.
 
+use crate::convert::to_u32;
+
 /// Binary logarithm of the bits in a word.
 const WORD_SHIFT: usize = 6;
 const BIT_MASK: usize = (1 << WORD_SHIFT) - 1;
@@ -20,7 +22,8 @@ impl CylinderSet {
         loop {
             words = words.div_ceil(1 << WORD_SHIFT).max(1);
             levels.push(vec![0; words]);
-            if words == 1 {
+            // There is a level of words.
+            if words == 1 && levels.len() > 1 {
                 return Self { levels };
             }
         }
@@ -49,43 +52,91 @@ impl CylinderSet {
     }
 
     /// Returns the lowest member at or above `cylinder`.
+    #[expect(clippy::cast_possible_truncation, reason = "a member is below the limit, which has 32 bits")]
     pub(super) fn at_or_above(&self, cylinder: u32) -> Option<u32> {
-        let mut bit = cylinder as usize;
-        for (depth, level) in self.levels.iter().enumerate() {
+        Self::above(&self.levels, cylinder as usize).map(|found| found as u32)
+    }
+
+    /// Returns the highest member at or below `cylinder`, which is below the limit.
+    #[expect(clippy::cast_possible_truncation, reason = "a member is below the limit, which has 32 bits")]
+    pub(super) fn at_or_below(&self, cylinder: u32) -> Option<u32> {
+        Self::below(&self.levels, cylinder as usize).map(|found| found as u32)
+    }
+
+    /// Returns the index of the first word from `word` on that has members.
+    pub(super) fn word_at_or_above(&self, word: usize) -> Option<usize> {
+        Self::above(&self.levels[1..], word)
+    }
+
+    /// Returns the index of the last word up to `word` that has members.
+    pub(super) fn word_at_or_below(&self, word: usize) -> Option<usize> {
+        Self::below(&self.levels[1..], word)
+    }
+
+    /// Returns the members among the cylinders of a word, in rising order.
+    pub(super) fn members(&self, word: usize) -> impl Iterator<Item = u32> {
+        let first = first_of(word);
+        let mut bits = self.levels[0][word];
+        std::iter::from_fn(move || {
+            let next = (bits != 0).then(|| bits.trailing_zeros());
+            bits &= bits.wrapping_sub(1);
+            next.map(|bit| first + bit)
+        })
+    }
+
+    /// Returns the lowest set bit at or above `bit` of the first of `levels`.
+    fn above(levels: &[Vec<u64>], mut bit: usize) -> Option<usize> {
+        for (depth, level) in levels.iter().enumerate() {
             let word = bit >> WORD_SHIFT;
             let bits = level.get(word)? & (u64::MAX << (bit & BIT_MASK));
             if bits != 0 {
                 let found = word << WORD_SHIFT | bits.trailing_zeros() as usize;
-                return Some(self.descend(depth, found, |bits| bits.trailing_zeros()));
+                return Some(Self::descend(&levels[..depth], found, |bits| bits.trailing_zeros()));
             }
             bit = word + 1;
         }
         None
     }
 
-    /// Returns the highest member at or below `cylinder`, which is below the limit.
-    pub(super) fn at_or_below(&self, cylinder: u32) -> Option<u32> {
-        let mut bit = cylinder as usize;
-        for (depth, level) in self.levels.iter().enumerate() {
+    /// Returns the highest set bit at or below `bit`, which exists, of the first of `levels`.
+    fn below(levels: &[Vec<u64>], mut bit: usize) -> Option<usize> {
+        for (depth, level) in levels.iter().enumerate() {
             let word = bit >> WORD_SHIFT;
             let bits = level[word] & (u64::MAX >> (BIT_MASK - (bit & BIT_MASK)));
             if bits != 0 {
                 let found = word << WORD_SHIFT | (bits.ilog2() as usize);
-                return Some(self.descend(depth, found, u64::ilog2));
+                return Some(Self::descend(&levels[..depth], found, u64::ilog2));
             }
             bit = word.checked_sub(1)?;
         }
         None
     }
 
-    /// Returns the cylinder below a set bit of level `depth`; in each word, `pick` chooses the bit.
-    #[expect(clippy::cast_possible_truncation, reason = "a member is below the limit, which has 32 bits")]
-    fn descend(&self, depth: usize, mut bit: usize, pick: impl Fn(u64) -> u32) -> u32 {
-        for level in self.levels[..depth].iter().rev() {
+    /// Returns the bit of the first of `levels` below a set bit of the level after them; in each word, `pick` chooses the bit.
+    fn descend(levels: &[Vec<u64>], mut bit: usize, pick: impl Fn(u64) -> u32) -> usize {
+        for level in levels.iter().rev() {
             bit = bit << WORD_SHIFT | pick(level[bit]) as usize;
         }
-        bit as u32
+        bit
     }
+}
+
+/// Returns the index of the word that holds a cylinder.
+#[inline]
+pub(super) const fn word_of(cylinder: u32) -> usize {
+    cylinder as usize >> WORD_SHIFT
+}
+
+/// Returns the first cylinder of a word.
+#[inline]
+pub(super) fn first_of(word: usize) -> u32 {
+    to_u32(word << WORD_SHIFT)
+}
+
+/// Returns the last cylinder of a word.
+#[inline]
+pub(super) fn last_of(word: usize) -> u32 {
+    to_u32(word << WORD_SHIFT | BIT_MASK)
 }
 
 #[cfg(test)]

@@ -81,6 +81,6 @@ impl CylinderPolicy for Sdf {
             let (dx_m, dy_m) = (to.x_m - at.x_m, to.y_m - at.y_m);
             dx_m * dx_m + dy_m * dy_m
         };
-        pending.cheapest(self.all, device.cylinder(now), bound_m2, |bound_m2, _| bound_m2, distance_m2)
+        pending.cheapest(self.all, device.cylinder(now), bound_m2, distance_m2)
     }
 }

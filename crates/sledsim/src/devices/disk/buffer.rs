@@ -196,13 +196,18 @@ impl Buffer {
 
     #[inline]
     fn oldest(&self, from: usize, is_preferred: impl Fn(&Segment) -> bool) -> usize {
-        let rank = |segment: &Segment| match segment {
-            segment if segment.first < segment.end && is_preferred(segment) => 0,
-            segment if segment.first == segment.end => 1,
-            _ => 2,
-        };
-        let ranked = self.segments.iter().enumerate().skip(from);
-        ranked.min_by_key(|(_, segment)| (rank(segment), segment.last_use)).map_or(from, |(index, _)| index)
+        let (mut oldest, mut least) = (from, (u8::MAX, 0));
+        for (index, segment) in self.segments.iter().enumerate().skip(from) {
+            let rank = match segment {
+                segment if segment.first == segment.end => 1,
+                segment if is_preferred(segment) => 0,
+                _ => 2,
+            };
+            if (rank, segment.last_use) < least {
+                (oldest, least) = (index, (rank, segment.last_use));
+            }
+        }
+        oldest
     }
 
     /// Empties the segments that overlap written blocks, except segment `except`.

@@ -1,6 +1,6 @@
 //! Bus transfers of reads, which overlap the arrival of the data from the medium.
 
-use crate::convert::to_u64;
+use crate::convert::{mul_div, mul_div_ceil};
 use crate::time::Time;
 
 /// Blocks that arrive in the buffer at equal intervals.
@@ -21,8 +21,7 @@ impl Chunk {
         if self.blocks <= 1 {
             return self.last;
         }
-        let span = u128::from(self.last.saturating_since(self.first)) * u128::from(index);
-        self.first + to_u64(span.div_ceil(u128::from(self.blocks - 1)))
+        self.first + mul_div_ceil(self.last.saturating_since(self.first), index, self.blocks - 1)
     }
 
     /// Returns the number of blocks that have arrived at `now`.
@@ -34,9 +33,8 @@ impl Chunk {
         if now < self.first {
             return 0;
         }
-        let span = u128::from(self.last.saturating_since(self.first).max(1));
-        let passed = u128::from(now.saturating_since(self.first)) * u128::from(self.blocks - 1) / span;
-        (to_u64(passed) + 1).min(self.blocks)
+        let span_ns = self.last.saturating_since(self.first).max(1);
+        (mul_div(now.saturating_since(self.first), self.blocks - 1, span_ns) + 1).min(self.blocks)
     }
 }
 

@@ -63,14 +63,22 @@ impl SlotBits {
     }
 }
 
+/// The part of a read that has to be in the buffer before the drive reconnects.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ReadWatermark {
+    /// A number of blocks, at least 1.
+    Blocks(u64),
+    /// A share of the request, or of a segment if that is smaller.
+    OfRequest(f64),
+}
+
 /// Behaviour of a drive's electronics; see the parameters of the same names.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Policy {
     pub hold_bus_reading: bool,
     pub never_disconnect: bool,
     pub extra_write_disconnect: bool,
-    pub read_watermark: f64,
-    pub watermark_of_request: bool,
+    pub read_watermark: ReadWatermark,
     pub read_ahead: ReadAhead,
     pub least_blocks: u64,
     pub most_blocks: Option<u64>,
@@ -301,8 +309,11 @@ fn policy(p: &DiskParameters) -> Policy {
         hold_bus_reading: p.hold_bus_reading || p.never_disconnect,
         never_disconnect: p.never_disconnect,
         extra_write_disconnect: p.extra_write_disconnect && !p.never_disconnect,
-        read_watermark: p.read_watermark,
-        watermark_of_request: p.watermark_of_request,
+        read_watermark: if p.watermark_of_request {
+            ReadWatermark::OfRequest(p.read_watermark)
+        } else {
+            ReadWatermark::Blocks(trunc_to_u64((f64::from(p.segment_blocks) * p.read_watermark).ceil()).max(1))
+        },
         read_ahead: p.read_ahead,
         least_blocks,
         most_blocks: p.read_ahead_most_blocks.map(|blocks| u64::from(blocks).max(least_blocks)),
@@ -503,15 +514,12 @@ impl DiskDevice {
 
     /// Returns the setup of a write at a place.
     fn write_setup_at(&self, at: Time, place: Place) -> WriteSetup {
-        // Only a write after a write can continue it, so the LBN does not matter otherwise.
-        if !self.policy.extra_write_disconnect && self.previous.op != Op::Write {
-            return self.single_write_setup(at, u64::MAX);
+        if self.policy.extra_write_disconnect {
+            let first = self.mechanics.layout().lbn(place).unwrap_or(u64::MAX - 1);
+            return self.write_setup(at, first, self.buffer.segment_for_write(BlockRange { first, end: first + 1 }));
         }
-        let first = self.mechanics.layout().lbn(place).unwrap_or(u64::MAX - 1);
-        if !self.policy.extra_write_disconnect {
-            return self.single_write_setup(at, first);
-        }
-        self.write_setup(at, first, self.buffer.segment_for_write(BlockRange { first, end: first + 1 }))
+        // The LBN of a write that does not continue the previous one does not matter.
+        self.single_write_setup(at, if self.continues_write(place) { self.previous.end } else { u64::MAX })
     }
 
     /// Returns a lower bound on the time from the dispatch of a request that misses until the arm may leave.
@@ -528,6 +536,14 @@ impl DiskDevice {
             Op::Write | Op::Flush => self.arm_delay_ns(u64::MAX).min(self.arm_delay_ns(end)),
         };
         self.overheads.request_ns + op_ns
+    }
+
+    /// Returns true if a write at `place` continues the previous one.
+    #[inline]
+    fn continues_write(&self, place: Place) -> bool {
+        let PreviousRequest { op, end } = self.previous;
+        let layout = self.mechanics.layout();
+        op == Op::Write && end < layout.mapped_blocks() && layout.place(end) == place
     }
 
     /// Returns the start of a search for a request to dispatch at `now`. Schedulers use it for many cylinders at the same instant.
@@ -555,13 +571,11 @@ impl DiskDevice {
     /// Returns the arms as a request dispatched at `now` gets them. Schedulers call it for many locations at the same instant.
     #[inline]
     pub(super) fn released_arms(&self, now: Time) -> ReleasedArms {
-        let Some(task) = self.task else {
-            return ReleasedArms { at: now.max(self.free), arms: self.arms, arm: self.arm };
-        };
-        match self.released_arms.get() {
-            Some((at, released)) if at == now => released,
-            _ => {
-                let released = self.arms_after_task(task, now);
+        match (&self.task, self.released_arms.get()) {
+            (None, _) => ReleasedArms { at: now.max(self.free), arms: self.arms, arm: self.arm },
+            (Some(_), Some((at, released))) if at == now => released,
+            (Some(task), _) => {
+                let released = self.arms_after_task(*task, now);
                 self.released_arms.set(Some((now, released)));
                 released
             }

@@ -300,10 +300,16 @@ impl Mechanics {
     /// Returns the zero-latency access to a run of sectors by an arm that is on track at `at`: it begins with the first sector that passes
     /// as a whole. Slipped sectors within the run count as part of it.
     #[must_use]
-    #[expect(clippy::cast_possible_truncation, reason = "angles wrap after a revolution, which is 2^64")]
     pub fn pass_any(&self, at: Time, arm: u32, run: &Run) -> AnyOrder {
+        self.pass_any_from(at, arm, run, self.angle_in(run.zone as usize, run.place))
+    }
+
+    /// See [`Mechanics::pass_any`]; `angle` is that of the first sector.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "angles wrap after a revolution, which is 2^64")]
+    pub(super) fn pass_any_from(&self, at: Time, arm: u32, run: &Run, angle: Angle) -> AnyOrder {
         let zone = run.zone as usize;
-        let angle = self.angle_in(zone, run.place).wrapping_sub(self.arm_angle(arm));
+        let angle = angle.wrapping_sub(self.arm_angle(arm));
         let begun = self.begun(at, angle, zone);
         // A head in or after the last sector waits for the first.
         let first = if begun < run.blocks { begun } else { 0 };

@@ -3,7 +3,7 @@
 use super::layout::{BlockRange, Run};
 use super::mechanics::{Arm, Mechanics};
 use super::Angle;
-use crate::convert::to_u64;
+use crate::convert::{mul_div, mul_div_ceil, to_u64};
 use crate::request::Op;
 use crate::time::Time;
 
@@ -203,7 +203,7 @@ impl Pass {
         if options.any_order {
             let on_track = arm_move.on_track;
             let from = if writes { on_track.max(options.data.complete_at(lbn + run.blocks)) } else { on_track };
-            pass.access_in_any_order(mechanics, from, &run);
+            pass.access_in_any_order(mechanics, from, &run, angle);
             return pass;
         }
         let sectors_angle = |sectors| mechanics.sectors_angle(run.zone as usize, sectors);
@@ -225,8 +225,8 @@ impl Pass {
         Self { begin: self.end, on_track: self.end, start, end: start + (self.end - self.start), ..*self }
     }
 
-    fn access_in_any_order(&mut self, mechanics: &Mechanics, from: Time, run: &Run) {
-        let order = mechanics.pass_any(from, self.arm, run);
+    fn access_in_any_order(&mut self, mechanics: &Mechanics, from: Time, run: &Run, angle: Angle) {
+        let order = mechanics.pass_any_from(from, self.arm, run, angle);
         self.lead = order.first;
         self.start = from + order.wait_ns;
         self.end = from + order.end_ns;
@@ -251,8 +251,10 @@ impl Pass {
             let block_ns = self.data_ns() / self.blocks;
             return Time::from_ns(self.end.ns() - back * block_ns);
         }
-        let span = u128::from(self.end - self.start) * u128::from(index + 1);
-        self.start + to_u64(span.div_ceil(u128::from(self.blocks)))
+        if index + 1 == self.blocks {
+            return self.end;
+        }
+        self.start + mul_div_ceil(self.end - self.start, index + 1, self.blocks)
     }
 
     /// Returns how many of its first blocks have been accessed at `now`.
@@ -263,7 +265,7 @@ impl Pass {
         } else if now <= self.start || self.lead > 0 {
             0
         } else {
-            to_u64(u128::from(now - self.start) * u128::from(self.blocks) / u128::from(self.end - self.start))
+            mul_div(now - self.start, self.blocks, self.end - self.start)
         }
     }
 

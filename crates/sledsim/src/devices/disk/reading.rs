@@ -3,7 +3,7 @@
 use super::background::ReadAheadRange;
 use super::buffer::Lookup;
 use super::bus::{transfer, BusOptions, Chunk};
-use super::device::{service, Command, DiskDevice};
+use super::device::{service, Command, DiskDevice, ReadWatermark};
 use super::layout::BlockRange;
 use super::pass::{DataArrival, Pass, PassOptions};
 use super::retries::Retries;
@@ -146,13 +146,12 @@ impl DiskDevice {
 
     /// Returns the number of blocks of a read that have to be in the buffer before the drive reconnects.
     fn read_watermark(&self, blocks: u64) -> u64 {
-        let size = self.buffer.segment_blocks();
-        let share = if self.policy.watermark_of_request {
-            trunc_to_u64(size.min(blocks) as f64 * self.policy.read_watermark)
-        } else {
-            trunc_to_u64((size as f64 * self.policy.read_watermark).ceil())
-        };
-        share.max(1)
+        match self.policy.read_watermark {
+            ReadWatermark::Blocks(blocks) => blocks,
+            ReadWatermark::OfRequest(share) => {
+                trunc_to_u64(self.buffer.segment_blocks().min(blocks) as f64 * share).max(1)
+            }
+        }
     }
 
     /// Serves a read whose first blocks are in the buffer or about to arrive. The others come from a read-ahead under way, or from

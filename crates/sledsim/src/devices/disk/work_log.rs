@@ -43,6 +43,11 @@ impl WorkLog {
         }
         self.settled_until = self.settled_until.max(now);
         let busy = &mut self.busy;
+        if self.work.iter().all(|work| work.to <= now) {
+            self.work.iter().for_each(|work| busy.add(work, now));
+            self.work.clear();
+            return;
+        }
         self.work.retain(|work| {
             let has_ended = work.to <= now;
             if has_ended {
