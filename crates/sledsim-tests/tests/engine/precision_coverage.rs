@@ -2,7 +2,7 @@
 //!
 //! Each system runs with seeds 1 to 200; 95 % of the intervals at the last check should contain the reference, and the number that
 //! does varies by 1.5 % (one standard error). With reduced test sizes, 12 runs of the first seven systems must contain it 9 times,
-//! which intervals of 95 % fail with a probability of 0.02 %. The error of a reference from a long run is a tenth of the target or less.
+//! which intervals of 95 % fail with a probability of 0.02 %. The error of a reference from a long run is a seventh of the target or less.
 
 use rayon::prelude::*;
 use sledsim::scenario::{PreciseResult, PrecisionReport, Report};
@@ -18,7 +18,7 @@ struct Case {
     key: &'static str,
     /// Targets for its precision.
     targets: &'static [&'static str],
-    /// The exact value for constant service, or else that of a run to a tenth of the smallest target (see
+    /// The exact value for constant service, or else that of a run to a seventh of the smallest target or better (see
     /// `references_are_results_of_long_runs`), in the unit of the result.
     reference: f64,
 }
