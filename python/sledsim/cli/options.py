@@ -39,6 +39,7 @@ __all__ = [
     "device_names",
     "numbers",
     "policy_names",
+    "precision_pairs",
     "precision_sets",
     "reader_options",
     "scheduler_names",
@@ -239,16 +240,20 @@ def _mapping_of(columns: list[str] | None) -> dict[str, str] | None:
     return {meaning: name for meaning, _, name in pairs}
 
 
-def precision_sets(given: list[str] | None) -> list[str]:
-    """Return the settings of ``--precision response=1%,p99.9=5%``."""
-    settings = []
+def precision_pairs(given: list[str] | None) -> list[tuple[str, str]]:
+    """Return the results and shares of ``--precision response=1%,p99.9=5%``."""
+    pairs = []
     for pair in (pair.strip() for text in given or [] for pair in text.split(",")):
         found = re.fullmatch(r"([a-z0-9_.]+) *= *(.+)", pair)
         if not found:
             raise typer.BadParameter(f"{pair!r}: expected RESULT=SHARE, such as response=1%", param_hint="--precision")
-        result, share = found.groups()
-        settings.append(f"run.precision.{result.replace('.', '_')}={share}")
-    return settings
+        pairs.append((found[1], found[2]))
+    return pairs
+
+
+def precision_sets(given: list[str] | None) -> list[str]:
+    """Return the settings of ``--precision response=1%,p99.9=5%``."""
+    return [f"run.precision.{result.replace('.', '_')}={share}" for result, share in precision_pairs(given)]
 
 
 Number = TypeVar("Number", int, float)

@@ -31,6 +31,7 @@ from sledsim.cli.options import (
     TraceFormat,
     device_names,
     numbers,
+    precision_pairs,
     precision_sets,
     reader_options,
     scheduler_names,
@@ -83,6 +84,7 @@ Examples:
   sledsim compare fcfs.toml sptf.toml --set run.requests=50000
   sledsim compare fcfs.toml sptf.toml --plot response.png
   sledsim compare fcfs.toml sptf.toml --precision response=1%,p99=5%
+  sledsim compare fcfs.toml sptf.toml --precision difference=1%
 """
 CHECK_EXAMPLES = """\b
 Examples:
@@ -406,15 +408,24 @@ def compare(
     metric: Metric = "response.mean_ms",
     precision: Precision = None,
 ) -> None:
-    """Run several scenarios and compare their results."""
+    """Run several scenarios and compare their results.
+
+    --precision difference=1% simulates until the difference of each mean response from that of the first scenario is
+    known within 1 % of the first mean.
+    """
     from sledsim.runs.comparison import compare as compare_runs
     from sledsim.runs.summary_tables import require_metric
     from sledsim.scenario.reading import from_argument
 
     check_chart(plot)
     require_metric(metric)
+    pairs = precision_pairs(precision)
+    difference = next((share for result, share in pairs if result == "difference"), None)
+    if difference is not None and len(pairs) > 1:
+        raise typer.BadParameter("difference excludes other results: give it alone", param_hint="--precision")
+    settings = [*(sets or []), *([] if difference is not None else precision_sets(precision))]
     comparison = compare_runs(
-        [from_argument(file) for file in files], overrides=[*(sets or []), *precision_sets(precision)], progress=True
+        [from_argument(file) for file in files], difference=difference, overrides=settings, progress=True
     )
     print_result(comparison, as_json=as_json)
     message = f"interrupted during run {len(comparison)} of {len(files)}: its results are those so far"

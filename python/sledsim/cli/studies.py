@@ -16,6 +16,7 @@ from sledsim.cli.options import (
     OfDevice,
     Out,
     Plot,
+    Precision,
     Replications,
     ScenarioFile,
     SectorBytes,
@@ -29,6 +30,7 @@ from sledsim.cli.options import (
     device_names,
     numbers,
     policy_names,
+    precision_sets,
     reader_options,
     scheduler_names,
     workload_names,
@@ -170,6 +172,7 @@ def optimise(
     cluster: Cluster = None,
     as_json: AsJson = False,
     plot: Plot = None,
+    precision: Precision = None,
 ) -> None:
     """Search for Pareto-optimal designs of a device or a policy.
 
@@ -183,7 +186,8 @@ def optimise(
         raise typer.BadParameter("add --save FILE", param_hint="--design")
     check_chart(plot)
     check_target(save, [".toml"])
-    found = search(file, store, overrides=sets or [], trials=trials, threads=threads, cluster=cluster, progress=True)
+    overrides = [*(sets or []), *precision_sets(precision)]
+    found = search(file, store, overrides=overrides, trials=trials, threads=threads, cluster=cluster, progress=True)
     if as_json or found.complete or found.trials:
         print_result(found, as_json=as_json)
     if not found.complete:

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any, overload
 
 from sledsim._core import SledsimError
 from sledsim.devices.headings import system_questions
+from sledsim.runs.confidence import Interval
 from sledsim.runs.labels import label_of_run
+from sledsim.runs.paired_runs import run_to_difference
 from sledsim.runs.result import Result
 from sledsim.runs.running import ProgressCallback, run
 from sledsim.runs.summary_tables import NO_ENERGY, metric_rows
@@ -30,10 +32,14 @@ class Comparison(OneTable, Shown):
     ----------
     results
         The runs by name; the first is the reference.
+    at_check
+        True if the runs ended when the differences of their mean responses were known; see
+        :meth:`Result.response_difference`.
     """
 
-    def __init__(self, results: Mapping[str, Result]) -> None:
+    def __init__(self, results: Mapping[str, Result], *, at_check: bool = False) -> None:
         self.results = dict(results)
+        self._at_check = at_check
 
     @property
     def complete(self) -> bool:
@@ -52,6 +58,33 @@ class Comparison(OneTable, Shown):
                 rows.append({"label": label, "key": key, "values": values, "ratios": ratios})
         return rows
 
+    def response_differences(self) -> dict[str, Interval]:
+        """Return the mean response time of each run minus that of the first, ms, with its 95 % interval.
+
+        Requests are paired in order of completion: chance that they have in common cancels out. Runs without an
+        interval are left out: they are too short, differ in the number of requests, or cannot keep up with their load.
+        """
+        (_, first), *others = self.results.items()
+        found = {}
+        for name, result in others:
+            if first["overload"] or result["overload"] or not (first.complete and result.complete):
+                continue
+            if (interval := result.response_difference(first, at_check=self._at_check)) is not None:
+                found[name] = interval
+        return found
+
+    def _difference_notes(self) -> list[str]:
+        first, reference = next(iter(self.results.items()))
+        notes = []
+        for name, found in self.response_differences().items():
+            half, mean = (found.high - found.low) / 2, reference["response"]["mean_ms"]
+            share, half_share = number(100 * found.mean / mean, 3), number(100 * half / mean, 2)
+            notes.append(
+                f"{name}: mean response {number(found.mean, 3)} ± {number(half, 2)} ms ({share} ± {half_share} %) from "
+                f"{first}, by pairs of requests"
+            )
+        return notes
+
     def table(self) -> Table:
         """Return a table of the metrics, with the values of each run and the ratios to the first run."""
         names = [name if result.complete else f"{name} (incomplete)" for name, result in self.results.items()]
@@ -65,6 +98,7 @@ class Comparison(OneTable, Shown):
         overloads = ((name, result["overload"]) for name, result in self.results.items())
         notes = [f"{name}: {overload['note']}" for name, overload in overloads if overload]
         unpowered = [name for name, result in self.results.items() if not result["energy"]]
+        notes = self._difference_notes() + notes
         notes += [f"{NO_ENERGY}: {', '.join(unpowered)}"] if unpowered else []
         systems = [each.summary["scenario"]["system"] for each in self.results.values()]
         notes += dict.fromkeys(note for system in systems for note in system_questions(system))
@@ -73,7 +107,11 @@ class Comparison(OneTable, Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return the runs' summaries and their comparison as plain values."""
         runs = [{"name": name, "summary": result.summary} for name, result in self.results.items()]
-        return {"runs": runs, "metrics": self.metrics()}
+        differences = [
+            {"name": name, "mean_ms": found.mean, "ci95_low_ms": found.low, "ci95_high_ms": found.high}
+            for name, found in self.response_differences().items()
+        ]
+        return {"runs": runs, "metrics": self.metrics(), "response_differences": differences}
 
     def _rows(self) -> list[dict[str, Any]]:
         """Return a row for each run with its name and summary."""
@@ -111,6 +149,7 @@ class Comparison(OneTable, Shown):
 def compare(
     runs: Iterable[Result | ScenarioLike] | Mapping[str, Result | ScenarioLike],
     *,
+    difference: float | str | None = None,
     overrides: Sets = (),
     progress: ProgressCallback | bool | None = None,
 ) -> Comparison: ...
@@ -133,6 +172,7 @@ def compare(
     *,
     devices: Iterable[str] | str | None = None,
     schedulers: Iterable[str] | str | None = None,
+    difference: float | str | None = None,
     overrides: Sets = (),
     progress: ProgressCallback | bool | None = None,
     **workload: Any,
@@ -147,6 +187,9 @@ def compare(
     devices, schedulers
         Names or files of devices, and names of schedulers (``fcfs`` by default): the trace is replayed on every
         combination.
+    difference
+        Simulate until the difference of each mean response from that of the first scenario is known within this share
+        of the first mean, from 0.0001 to 1, or a text such as ``"1%"``. The scenarios must have generated requests.
     overrides
         Values that replace those of every scenario.
     progress
@@ -168,6 +211,9 @@ def compare(
     True
     >>> found = compare("my-trace.gz", devices=["g2", "g3"], schedulers=["fcfs", "sptf"])  # doctest: +SKIP
     """
+    if devices is not None and difference is not None:
+        message = " needs generated requests, as traces have a fixed length: leave it out"
+        raise make_error(SledsimError, "conflict", message, path="difference")
     if devices is not None:
         return compare_on_trace(runs, devices, schedulers, overrides=overrides, progress=progress, **workload)
     if schedulers is not None or workload:
@@ -182,6 +228,8 @@ def compare(
         named = ((None, each) for each in several)
     sets = _as_given(overrides)
     results: dict[str, Result] = {}
+    if difference is not None:
+        named = _run_all(named, difference, sets, progress)
     for name, each in named:
         result = each if isinstance(each, Result) else run(each, overrides=sets, progress=progress)
         results[_free_name(name or _name(each, result), results)] = result
@@ -191,7 +239,29 @@ def compare(
         raise make_error(
             SledsimError, "missing", "nothing to compare; give results, or scenarios to run", path="sources"
         )
-    return Comparison(results)
+    return Comparison(results, at_check=difference is not None)
+
+
+def _run_all(
+    named: Iterable[tuple[str | None, Result | ScenarioLike]],
+    difference: float | str,
+    sets: Sets,
+    progress: ProgressCallback | bool | None,
+) -> list[tuple[str | None, Result | ScenarioLike]]:
+    """Run scenarios until their differences are known; return the results with their names."""
+    names, scenarios = [], []
+    for name, each in named:
+        if isinstance(each, Result):
+            message = " needs scenarios to run, not results: give scenarios, or leave it out"
+            raise make_error(SledsimError, "conflict", message, path="difference")
+        names.append(name)
+        scenarios.append(each)
+    if not scenarios:
+        return []
+    results = run_to_difference(scenarios, difference, overrides=sets, progress=progress)
+    # After an interruption there are fewer results.
+    runs = zip(names, scenarios, results, strict=False)
+    return [(name or _name(each, result), result) for name, each, result in runs]
 
 
 def _as_given(sets: Sets) -> Sets:

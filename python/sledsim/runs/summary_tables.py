@@ -242,7 +242,7 @@ def measured_notes(summary: Mapping[str, Any]) -> list[str]:
 
 
 def precision_notes(summary: Mapping[str, Any]) -> list[str]:
-    """Return a line for each result with a target for its precision, and one for the warm-up that was detected.
+    """Return lines on results with a target for their precision, control variates, and the warm-up that was detected.
 
     Parameters
     ----------
@@ -254,14 +254,21 @@ def precision_notes(summary: Mapping[str, Any]) -> list[str]:
     for found in (summary.get("precision") or {"results": []})["results"]:
         half = "no interval" if found["half_width"] is None else f"± {number(100 * found['half_width'], 2)} %"
         value = f"{number(found['value'])} {found['unit']}".rstrip()
-        how = (
-            f" with {' and '.join(controlled['controls'])} as control"
-            if controlled and found["result"] == "response"
-            else ""
-        )
+        how = " with control variates" if controlled and found["result"] == "response" else ""
         reached = "reached" if found["reached"] else "not reached"
         notes.append(
             f"precision: {found['result']} {value} {half}{how}, target {number(100 * found['target'], 2)} % {reached}"
+        )
+    if controlled:
+        plain = summary["response"]
+        both = (
+            f"{number(each['mean_ms'])} ± {number((each['ci95_high_ms'] - each['ci95_low_ms']) / 2, 2)} ms"
+            if each["ci95_low_ms"] is not None
+            else f"{number(each['mean_ms'])} ms"
+            for each in (controlled, plain)
+        )
+        notes.append(
+            f"mean response with control variates ({', '.join(controlled['controls'])}): {', without: '.join(both)}"
         )
     if warmup := summary.get("warmup"):
         uncertain = f"; {warmup['note']}" if warmup["note"] else ""

@@ -71,6 +71,9 @@ def metric_function(metrics: Mapping[str, float], scenario: Resolved, prices: Pr
 
     def quantity(name: str) -> float:
         path = NAMED.get(name, (name, ""))[0]
+        if name == "response" and scenario.values["run"].get("precision"):
+            # The mean that has the precision, where control variates apply.
+            path = next((each for each in ("controlled_response.mean_ms", path) if each in metrics), path)
         design = _DESIGN.get(path)
         if design is not None:
             return design(scenario, prices)

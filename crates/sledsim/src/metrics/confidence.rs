@@ -7,7 +7,7 @@ use crate::convert::to_usize;
 /// Most batches kept. When there are as many, neighbours are merged and the batch size doubles.
 const MAX_BATCHES: usize = 128;
 /// Fewest batches for an interval.
-const MIN_BATCHES: usize = 20;
+pub(super) const MIN_BATCHES: usize = 20;
 /// Fewest values in a batch for an interval.
 const MIN_BATCH_VALUES: u64 = 16;
 /// Level of the one-sided test for correlation between neighbouring batches.
@@ -126,7 +126,7 @@ impl BatchMeans {
     /// # Errors
     /// As for [`BatchMeans::interval95_ns`].
     pub fn interval_ns(&self, confidence: f64) -> Result<Interval, NoInterval> {
-        self.interval_by(BatchRule { confidence, least_tested: MIN_BATCHES })
+        self.interval_by(BatchRule::of_fixed_length(confidence))
     }
 
     /// As [`BatchMeans::interval_ns`], by a rule.
@@ -144,14 +144,16 @@ impl BatchMeans {
     /// # Panics
     /// If the sequences differ in length.
     pub fn difference95_ns(&self, other: &Self) -> Result<Interval, NoInterval> {
+        self.difference_by(other, BatchRule::of_fixed_length(0.95))
+    }
+
+    /// As [`BatchMeans::difference95_ns`], by a rule.
+    pub(super) fn difference_by(&self, other: &Self, rule: BatchRule) -> Result<Interval, NoInterval> {
         assert_eq!(self.count(), other.count(), "paired sequences have the same length");
         let mean_ns = self.mean_ns() - other.mean_ns();
         let differences =
             |merged| self.means_ns(merged).iter().zip(other.means_ns(merged)).map(|(own, other)| own - other).collect();
-        interval_of(self.size(), BatchRule { confidence: 0.95, least_tested: MIN_BATCHES }, |merged| {
-            Fit::of_means(mean_ns, differences(merged))
-        })
-        .map(|(_, found)| found)
+        interval_of(self.size(), rule, |merged| Fit::of_means(mean_ns, differences(merged))).map(|(_, found)| found)
     }
 
     /// Number and size of the batches.
@@ -189,6 +191,24 @@ pub(super) struct BatchRule {
     pub confidence: f64,
     /// Fewest batches that must pass the test for correlation.
     pub least_tested: usize,
+    /// True to widen the interval by the correlation that is left between neighbouring batches.
+    pub widens: bool,
+}
+
+impl BatchRule {
+    /// The rule for runs whose length does not depend on their results.
+    const fn of_fixed_length(confidence: f64) -> Self {
+        Self { confidence, least_tested: MIN_BATCHES, widens: false }
+    }
+}
+
+/// Returns the factor by which the variance of a mean of batches exceeds that of independent batches, if they are a first-order
+/// autoregressive process (A. Tafazzoli, J. R. Wilson, E. K. Lada and N. M. Steiger, "Performance of Skart: a skewness- and
+/// autoregression-adjusted batch means procedure for simulation analysis", 2011). Negative correlation has no effect.
+fn correlation_factor(means: &[f64]) -> f64 {
+    // The estimate is too low by the reciprocal of the number of batches.
+    let lag_1 = (lag_1_autocorrelation(means) + 1.0 / means.len() as f64).clamp(0.0, 0.9);
+    (1.0 + lag_1) / (1.0 - lag_1)
 }
 
 /// An estimate from batches, and the residual of each batch, which are independent if the batches are long enough.
@@ -241,7 +261,8 @@ pub(super) fn interval_of(
             .all(|means| is_uncorrelated(means, lag_1_autocorrelation(means)))
         {
             let found = fit((2 * merged).min(most_merged));
-            let error = (found.residual_variance() / found.divisor).sqrt();
+            let factor = if rule.widens { correlation_factor(&found.residuals) } else { 1.0 };
+            let error = (factor * found.residual_variance() / found.divisor).sqrt();
             let half_width = students_t(rule.confidence, found.degrees_of_freedom()) * error;
             let interval = Interval { low: found.estimate - half_width, high: found.estimate + half_width };
             return Ok((found, interval));
@@ -341,6 +362,15 @@ mod tests {
         assert!(own.interval95_ns().is_err());
         let (found, expected) = (own.difference95_ns(&other).unwrap(), differences.interval95_ns().unwrap());
         assert!((found.low - expected.low).abs() < 1e-6 && (found.high - expected.high).abs() < 1e-6);
+    }
+
+    #[test]
+    fn intervals_of_correlated_batches_are_wider() {
+        // Alternating values have negative, pairs of equal values positive correlation.
+        let pairs: Vec<f64> = (0..60).map(|index| f64::from((index / 2 * 7919) % 101)).collect();
+        let alternating: Vec<f64> = (0..60).map(|index| f64::from(index % 2)).collect();
+        assert!((1.8..4.0).contains(&correlation_factor(&pairs)), "{}", correlation_factor(&pairs));
+        assert_eq!(correlation_factor(&alternating), 1.0);
     }
 
     #[test]

@@ -7,14 +7,33 @@
 
 use super::confidence::{interval_of, mean, BatchMeans, BatchRule, BatchSize, Fit, NoInterval};
 use super::interval::Interval;
-use crate::request::Request;
+use crate::request::{Op, Request};
 use crate::time::Time;
 
-/// Highest utilisation of the queue with constant service. Above it, its waits are correlated for longer than those of most
+/// Completed requests whose mean service time is the constant service.
+const SERVICES: u64 = 1000;
+/// Arrivals before the measured ones that the queue with constant service receives, at least: its waits then hardly depend on its
+/// empty start.
+const EARLIER_ARRIVALS: usize = 4096;
+/// Shorter service than the mean, for a second queue. Under SPTF and similar schedulers, service takes less time in long queues, so
+/// that waits grow less with the load than those of one queue.
+const SHORTER: f64 = 0.85;
+/// Highest utilisation of a queue with constant service. Above it, its waits are correlated for longer than those of most
 /// systems, and explain less of them.
 const MOST_UTILISATION: f64 = 0.95;
 /// Pivots below this share of the largest are 0: a control that does not vary, or that another one determines.
 const LEAST_PIVOT: f64 = 1e-9;
+
+/// Exact means of a workload. Those that are not known, and those of values that do not vary, are `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ExactMeans {
+    /// Number of blocks of a request.
+    pub blocks: Option<f64>,
+    /// Number of blocks between the starts of successive requests.
+    pub distance_blocks: Option<f64>,
+    /// Share of writes.
+    pub writes: Option<f64>,
+}
 
 /// A control variate.
 #[derive(Clone, Debug)]
@@ -25,20 +44,62 @@ struct Control {
     batches: BatchMeans,
 }
 
-/// The exact mean of the number of blocks of a request, if the blocks vary.
-pub type MeanBlocks = Option<f64>;
+impl Control {
+    fn new(name: &'static str, exact: f64) -> Self {
+        Self { name, exact, batches: BatchMeans::default() }
+    }
+}
 
-/// The control variates of a run: the wait in a queue with the same Poisson arrivals and constant service (M/D/1), by Lindley's
-/// recursion (D. V. Lindley, "The theory of queues with a single server", 1952), and the sizes of the requests.
+/// A queue with Poisson arrivals and constant service (M/D/1), by Lindley's recursion (D. V. Lindley, "The theory of queues with a
+/// single server", 1952).
 #[derive(Clone, Debug)]
-pub struct Controls {
+struct Queue {
     service_ns: u64,
     wait_ns: u64,
     last_arrival: Option<Time>,
+    /// Waits of the measured requests.
+    waits: Control,
+}
+
+impl Queue {
+    /// A queue whose service is shorter than `service_ns` if that would keep it busy for more than 95 % of the time. `None` if it
+    /// would be shorter than a nanosecond.
+    fn new(name: &'static str, rate_per_ns: f64, service_ns: f64) -> Option<Self> {
+        let service_ns = crate::convert::trunc_to_u64(service_ns.min(MOST_UTILISATION / rate_per_ns));
+        let utilisation = rate_per_ns * service_ns as f64;
+        let exact = utilisation * service_ns as f64 / (2.0 * (1.0 - utilisation));
+        (service_ns > 0).then(|| Self { service_ns, wait_ns: 0, last_arrival: None, waits: Control::new(name, exact) })
+    }
+
+    #[inline]
+    fn arrive(&mut self, arrival: Time, is_measured: bool) {
+        if let Some(last) = self.last_arrival {
+            self.wait_ns = (self.wait_ns + self.service_ns).saturating_sub(arrival - last);
+        }
+        self.last_arrival = Some(arrival);
+        if is_measured {
+            self.waits.batches.record(self.wait_ns);
+        }
+    }
+}
+
+/// The control variates of a run: waits in queues with the same Poisson arrivals and constant service, and properties of the requests.
+/// The constant service is the mean of the first measured requests.
+#[derive(Clone, Debug)]
+pub struct Controls {
+    rate_per_ns: f64,
     /// Requests that are not measured.
     warmup_requests: u64,
-    wait: Control,
+    measured: u64,
+    /// Arrivals until the constant service is known.
+    arrivals: Vec<Time>,
+    services: u64,
+    services_ns: u64,
+    queues: Vec<Queue>,
     blocks: Option<Control>,
+    distance: Option<Control>,
+    writes: Option<Control>,
+    last_lbn: Option<u64>,
 }
 
 /// A mean that control variates have corrected.
@@ -55,46 +116,87 @@ pub struct Controlled {
 }
 
 impl Controls {
-    /// Controls of arrivals with `rate_per_ns`. The constant service is `mean_service_ns`, or shorter if that would keep the queue
-    /// busy for more than 95 % of the time. `None` if the service would be shorter than a nanosecond.
+    /// Controls of Poisson arrivals with `rate_per_ns` and requests with these means.
     #[must_use]
-    pub fn new(rate_per_ns: f64, mean_service_ns: f64, mean_blocks: MeanBlocks, warmup_requests: u64) -> Option<Self> {
-        let service_ns = crate::convert::trunc_to_u64(mean_service_ns.min(MOST_UTILISATION / rate_per_ns));
-        if service_ns == 0 {
-            return None;
-        }
-        let utilisation = rate_per_ns * service_ns as f64;
-        let exact = utilisation * service_ns as f64 / (2.0 * (1.0 - utilisation));
-        let control = |name, exact| Control { name, exact, batches: BatchMeans::default() };
-        Some(Self {
-            service_ns,
-            wait_ns: 0,
-            last_arrival: None,
+    pub fn new(rate_per_ns: f64, means: ExactMeans, warmup_requests: u64) -> Self {
+        let control = |name, exact: Option<f64>| exact.map(|exact| Control::new(name, exact));
+        Self {
+            rate_per_ns,
             warmup_requests,
-            wait: control("M/D/1 wait", exact),
-            blocks: mean_blocks.map(|exact| control("request size", exact)),
-        })
+            measured: 0,
+            arrivals: Vec::new(),
+            services: 0,
+            services_ns: 0,
+            queues: Vec::new(),
+            blocks: control("request size", means.blocks),
+            distance: control("distance", means.distance_blocks),
+            writes: control("writes", means.writes),
+            last_lbn: None,
+        }
     }
 
     /// Adds an arrival.
     #[inline]
     pub fn arrive(&mut self, request: &Request) {
-        if let Some(last) = self.last_arrival {
-            self.wait_ns = (self.wait_ns + self.service_ns).saturating_sub(request.arrival - last);
+        let is_measured = request.id >= self.warmup_requests;
+        if self.knows_service() {
+            self.queues.iter_mut().for_each(|queue| queue.arrive(request.arrival, is_measured));
+        } else {
+            if self.measured == 0 && self.arrivals.len() == 2 * EARLIER_ARRIVALS {
+                self.arrivals.drain(..EARLIER_ARRIVALS);
+            }
+            self.arrivals.push(request.arrival);
         }
-        self.last_arrival = Some(request.arrival);
-        if request.id >= self.warmup_requests {
-            self.wait.batches.record(self.wait_ns);
-            if let Some(blocks) = &mut self.blocks {
-                blocks.batches.record(u64::from(request.blocks));
+        let last_lbn = self.last_lbn.replace(request.lbn);
+        if !is_measured {
+            return;
+        }
+        self.measured += 1;
+        if let Some(blocks) = &mut self.blocks {
+            blocks.batches.record(u64::from(request.blocks));
+        }
+        if let Some(distance) = &mut self.distance {
+            // The first request of a run has none: the mean, rounded, leaves the estimate without bias.
+            let blocks = last_lbn.map(|last_lbn| last_lbn.abs_diff(request.lbn));
+            distance.batches.record(blocks.unwrap_or_else(|| crate::convert::trunc_to_u64(distance.exact)));
+        }
+        if let Some(writes) = &mut self.writes {
+            writes.batches.record(u64::from(request.op == Op::Write));
+        }
+    }
+
+    /// Adds the time for which a measured request keeps the drive from the next one.
+    #[inline]
+    pub fn serve(&mut self, service_ns: u64) {
+        if self.knows_service() {
+            return;
+        }
+        self.services += 1;
+        self.services_ns += service_ns;
+        if self.knows_service() {
+            let mean_ns = self.services_ns as f64 / SERVICES as f64;
+            let queues = [("M/D/1 wait", 1.0), ("M/D/1 wait at 85 % of the load", SHORTER)];
+            self.queues = queues
+                .into_iter()
+                .filter_map(|(name, share)| {
+                    Queue::new(name, self.rate_per_ns, mean_ns.min(MOST_UTILISATION / self.rate_per_ns) * share)
+                })
+                .collect();
+            let earlier = self.arrivals.len() - crate::convert::to_usize(self.measured);
+            for (index, arrival) in std::mem::take(&mut self.arrivals).into_iter().enumerate() {
+                self.queues.iter_mut().for_each(|queue| queue.arrive(arrival, index >= earlier));
             }
         }
+    }
+
+    fn knows_service(&self) -> bool {
+        self.services == SERVICES
     }
 
     /// Number of measured arrivals.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.wait.batches.count()
+        self.measured
     }
 
     /// Returns the mean of `values`, which belong to the same requests, with these controls. Values may lack the last requests.
@@ -102,8 +204,12 @@ impl Controls {
     /// # Errors
     /// The sequence is too short, or the residuals of its batches are correlated.
     pub(super) fn correct(&self, values: &BatchMeans, rule: BatchRule) -> Result<Controlled, NoInterval> {
-        let controls: Vec<&Control> = std::iter::once(&self.wait).chain(&self.blocks).collect();
-        let (own, others) = (values.size(), self.wait.batches.size());
+        let waits = self.queues.iter().map(|queue| &queue.waits);
+        let controls: Vec<&Control> = waits.chain(&self.blocks).chain(&self.distance).chain(&self.writes).collect();
+        let Some(first) = controls.first().filter(|_| self.knows_service()) else {
+            return Err(NoInterval::TooFew { count: values.count() });
+        };
+        let (own, others) = (values.size(), first.batches.size());
         let batch_values = own.batch_values.max(others.batch_values);
         let complete = |size: BatchSize| size.batches as u64 * size.batch_values / batch_values;
         let batches = crate::convert::to_usize(complete(own).min(complete(others)));
@@ -222,18 +328,43 @@ mod tests {
 
     #[test]
     fn waits_follow_lindleys_recursion() {
-        let mut controls = Controls::new(1e-6, 500_000.0, None, 1).unwrap();
+        let mut queue = Queue::new("M/D/1 wait", 1e-6, 500_000.0).unwrap();
         for (id, arrival_ns) in [0, 100_000, 300_000, 2_000_000, 2_600_000].into_iter().enumerate() {
-            controls.arrive(&Request { id: id as u64, arrival: Time::from_ns(arrival_ns), ..Request::read(0, 8) });
+            queue.arrive(Time::from_ns(arrival_ns), id > 0);
         }
         // Waits of the measured requests: 400, 700, 0 and 0 µs.
-        assert_eq!((controls.count(), controls.wait.batches.mean_ns()), (4, 275_000.0));
-        assert_eq!(controls.wait.exact, 250_000.0);
+        assert_eq!((queue.waits.batches.count(), queue.waits.batches.mean_ns()), (4, 275_000.0));
+        assert_eq!(queue.waits.exact, 250_000.0);
     }
 
     #[test]
     fn constant_service_keeps_the_queue_stable() {
-        let controls = Controls::new(1e-6, 5e6, None, 0).unwrap();
-        assert_eq!(controls.service_ns, 950_000);
+        assert_eq!(Queue::new("M/D/1 wait", 1e-6, 5e6).unwrap().service_ns, 950_000);
+        assert!(Queue::new("M/D/1 wait", 1e-6, 0.5).is_none());
+    }
+
+    /// Arrivals wait for the constant service, and those of a long warm-up are forgotten but for the last ones.
+    #[test]
+    fn waits_of_early_arrivals_are_those_of_a_known_service() {
+        let request =
+            |id: u64| Request { id, arrival: Time::from_ns(id * 1_000_000 + id % 7 * 90_000), ..Request::read(0, 8) };
+        let warmup = 3 * EARLIER_ARRIVALS as u64;
+        let mut controls = Controls::new(1e-6, ExactMeans::default(), warmup);
+        let mut queue = Queue::new("M/D/1 wait", 1e-6, 950_000.0).unwrap();
+        let first = warmup - EARLIER_ARRIVALS as u64 - 1;
+        for id in 0..warmup + 3 * SERVICES {
+            controls.arrive(&request(id));
+            if id >= first {
+                queue.arrive(request(id).arrival, id >= warmup);
+            }
+            if id >= warmup + 100 {
+                controls.serve(950_000);
+            }
+        }
+        let found = &controls.queues[0].waits.batches;
+        assert_eq!((found.count(), controls.count()), (3 * SERVICES, 3 * SERVICES));
+        assert!(controls.arrivals.is_empty());
+        assert!(found.mean_ns() > 0.0);
+        assert_eq!(found, &queue.waits.batches);
     }
 }

@@ -6,7 +6,7 @@
 //! of a fixed size, because a run is more likely to end where the variance happens to be underestimated
 //! (A. M. Law and J. S. Carson, "A sequential procedure for determining the length of a steady-state simulation", 1979).
 
-use super::confidence::{interval_of, BatchRule, BatchSize, Fit, NoInterval};
+use super::confidence::{interval_of, BatchMeans, BatchRule, BatchSize, Fit, NoInterval, MIN_BATCHES};
 use super::controls::{Controlled, Controls};
 use super::histogram::Histogram;
 use super::interval::Interval;
@@ -28,10 +28,10 @@ const CHECK_CONFIDENCE: f64 = 0.965;
 /// underestimated.
 const LEAST_TESTED: usize = 60;
 /// The rule of a check.
-const CHECK: BatchRule = BatchRule { confidence: CHECK_CONFIDENCE, least_tested: LEAST_TESTED };
+const CHECK: BatchRule = BatchRule { confidence: CHECK_CONFIDENCE, least_tested: LEAST_TESTED, widens: true };
 /// Fewest measured requests from which control variates may end a run. Shorter runs of loaded systems have too few independent busy
-/// periods for the regression: intervals of 95 % held in 83 to 88 % of runs.
-const LEAST_CONTROLLED: u64 = 20_000;
+/// periods for the regression.
+const LEAST_CONTROLLED: u64 = 10_000;
 /// Measured requests at the first check.
 const FIRST_CHECK: u64 = 1000;
 /// A check is at this multiple of the number of requests that the one before predicts, …
@@ -120,18 +120,18 @@ pub struct PrecisionRule {
     warmup_requests: u64,
     next_check: u64,
     checks: u32,
-    controls: Option<Controls>,
     quantiles: Option<BatchHistograms>,
     samples: Option<Samples>,
     found: Vec<Estimate>,
     is_overloaded: bool,
 }
 
-/// Records a run and ends it by a rule; records the beginning of a run to find its warm-up.
+/// Records a run and its control variates, and ends it by a rule; records the beginning of a run to find its warm-up.
 #[derive(Debug)]
 pub struct Monitor {
     recorder: Recorder,
-    start_up: StartUp,
+    start_up: Option<StartUp>,
+    controls: Option<Controls>,
     rule: Option<PrecisionRule>,
 }
 
@@ -139,19 +139,19 @@ impl Monitor {
     /// Records a pilot run.
     #[must_use]
     pub fn of_pilot(recorder: Recorder) -> Self {
-        Self { recorder, start_up: StartUp::default(), rule: None }
+        Self { recorder, start_up: Some(StartUp::default()), controls: None, rule: None }
     }
 
-    /// Records a run that ends by a rule.
+    /// Records a run with its control variates, which ends by a rule if there is one.
     #[must_use]
-    pub fn with_rule(recorder: Recorder, rule: PrecisionRule) -> Self {
-        Self { recorder, start_up: StartUp::default(), rule: Some(rule) }
+    pub fn of_run(recorder: Recorder, controls: Option<Controls>, rule: Option<PrecisionRule>) -> Self {
+        Self { recorder, start_up: None, controls, rule }
     }
 
-    /// The beginning of a pilot run.
+    /// Returns the warm-up of a pilot run, see [`StartUp::warmup`].
     #[must_use]
-    pub fn start_up(&self) -> &StartUp {
-        &self.start_up
+    pub fn warmup(&self) -> Option<u64> {
+        self.start_up.as_ref().and_then(StartUp::warmup)
     }
 
     /// The recorder.
@@ -162,8 +162,8 @@ impl Monitor {
 
     /// Ends the recording.
     #[must_use]
-    pub fn into_parts(self) -> (Recorder, Option<PrecisionRule>) {
-        (self.recorder, self.rule)
+    pub fn into_parts(self) -> (Recorder, Option<Controls>, Option<PrecisionRule>) {
+        (self.recorder, self.controls, self.rule)
     }
 }
 
@@ -174,14 +174,15 @@ impl Observer for Monitor {
         if request.is_flush() {
             return;
         }
+        if let Some(controls) = &mut self.controls {
+            controls.serve(service.free.max(service.start) - service.start);
+        }
         let response_ns = service.end - request.arrival;
-        match &mut self.rule {
-            None => self.start_up.record(response_ns),
-            Some(rule) => {
-                if let Some(quantiles) = &mut rule.quantiles {
-                    quantiles.record(response_ns);
-                }
-            }
+        if let Some(start_up) = &mut self.start_up {
+            start_up.record(response_ns);
+        }
+        if let Some(quantiles) = self.rule.as_mut().and_then(|rule| rule.quantiles.as_mut()) {
+            quantiles.record(response_ns);
         }
     }
 
@@ -191,7 +192,7 @@ impl Observer for Monitor {
 
     #[inline]
     fn submitted(&mut self, request: &Request) {
-        if let Some(controls) = self.rule.as_mut().and_then(|rule| rule.controls.as_mut()) {
+        if let Some(controls) = &mut self.controls {
             controls.arrive(request);
         }
     }
@@ -205,14 +206,38 @@ impl Observer for Monitor {
     }
 
     fn check(&mut self, at: &Checkpoint<'_>) -> Option<u64> {
-        self.rule.as_mut().and_then(|rule| rule.check(&self.recorder, at))
+        self.rule.as_mut().and_then(|rule| rule.check(&self.recorder, self.controls.as_ref(), at))
     }
+}
+
+/// Returns the mean response at the end of a run with control variates, and its 95 % interval; `None` without an interval, for short
+/// runs, and if requests failed.
+#[must_use]
+pub fn controlled_response(recorder: &Recorder, controls: &Controls) -> Option<Controlled> {
+    let count = recorder.count();
+    if count < LEAST_CONTROLLED || count != controls.count() {
+        return None;
+    }
+    let rule = BatchRule { confidence: 0.95, least_tested: MIN_BATCHES, ..CHECK };
+    controls.correct(&recorder.responses(), rule).ok()
+}
+
+/// Returns the interval of the mean difference of two runs that end when it is narrow enough, ns. See
+/// [`BatchMeans::difference95_ns`].
+///
+/// # Errors
+/// The sequences are too short, or the batches of their differences are correlated.
+///
+/// # Panics
+/// If the sequences differ in length.
+pub fn difference_at_check(one: &BatchMeans, other: &BatchMeans) -> Result<Interval, NoInterval> {
+    one.difference_by(other, CHECK)
 }
 
 impl PrecisionRule {
     /// A rule for a run whose first `warmup_requests` are not measured.
     #[must_use]
-    pub fn new(targets: Vec<Target>, warmup_requests: u64, controls: Option<Controls>, sampled: Sampled) -> Self {
+    pub fn new(targets: Vec<Target>, warmup_requests: u64, sampled: Sampled) -> Self {
         let has = |wanted: fn(&Precise) -> bool| targets.iter().any(|target| wanted(&target.result));
         let samples = has(|result| matches!(result, Precise::Energy | Precise::Utilisation | Precise::HitRatio))
             .then(|| Samples::new(sampled, warmup_requests));
@@ -222,7 +247,6 @@ impl PrecisionRule {
             warmup_requests,
             next_check: warmup_requests + FIRST_CHECK,
             checks: 0,
-            controls,
             quantiles,
             samples,
             found: Vec::new(),
@@ -260,19 +284,11 @@ impl PrecisionRule {
         CHECK_CONFIDENCE
     }
 
-    /// Returns the mean response with control variates and its 95 % interval at the end of the run; `None` without control
-    /// variates or without an interval.
-    #[must_use]
-    pub fn controlled(&self, recorder: &Recorder) -> Option<Controlled> {
-        let controls = self.controls.as_ref().filter(|controls| controls.count() == recorder.count())?;
-        controls.correct(&recorder.responses(), BatchRule { confidence: 0.95, ..CHECK }).ok()
-    }
-
     /// Makes a last check at the end of a run that no check has ended.
-    pub fn finish(&mut self, recorder: &Recorder) {
+    pub fn finish(&mut self, recorder: &Recorder, controls: Option<&Controls>) {
         let has_ended_run = self.is_overloaded || (self.checks > 0 && self.is_reached());
         if !has_ended_run {
-            self.estimate(recorder);
+            self.estimate(recorder, controls);
         }
     }
 
@@ -281,7 +297,7 @@ impl PrecisionRule {
         self.samples.as_ref().map_or(self.next_check, |samples| samples.next.min(self.next_check))
     }
 
-    fn check(&mut self, recorder: &Recorder, at: &Checkpoint<'_>) -> Option<u64> {
+    fn check(&mut self, recorder: &Recorder, controls: Option<&Controls>, at: &Checkpoint<'_>) -> Option<u64> {
         if let (Some(samples), Some(system)) = (&mut self.samples, at.system) {
             if at.submitted >= samples.next {
                 samples.take(system, recorder.count());
@@ -292,7 +308,7 @@ impl PrecisionRule {
         }
         let measured = at.submitted - self.warmup_requests;
         self.is_overloaded = measured >= OVERLOAD_FROM && at.in_system as f64 > OVERLOAD_SHARE * measured as f64;
-        self.estimate(recorder);
+        self.estimate(recorder, controls);
         if self.is_overloaded || self.is_reached() {
             return None;
         }
@@ -302,18 +318,18 @@ impl PrecisionRule {
         Some(self.next_stop())
     }
 
-    fn estimate(&mut self, recorder: &Recorder) {
+    fn estimate(&mut self, recorder: &Recorder, controls: Option<&Controls>) {
         self.checks += 1;
-        self.found = self.targets.iter().map(|&target| self.estimate_of(target, recorder)).collect();
+        self.found = self.targets.iter().map(|&target| self.estimate_of(target, recorder, controls)).collect();
     }
 
-    fn estimate_of(&self, target: Target, recorder: &Recorder) -> Estimate {
+    fn estimate_of(&self, target: Target, recorder: &Recorder, controls: Option<&Controls>) -> Estimate {
         let count = recorder.count();
         let (value, interval) = match target.result {
             Precise::Response => {
                 let responses = recorder.responses();
-                let controls = self.controls.as_ref().filter(|_| count >= LEAST_CONTROLLED);
-                match controls.map(|controls| controls.correct(&responses, CHECK)) {
+                match controls.filter(|_| count >= LEAST_CONTROLLED).map(|controls| controls.correct(&responses, CHECK))
+                {
                     Some(Ok(controlled)) => (Some(controlled.mean_ns), Ok(controlled.interval)),
                     // Without enough independent batches for the regression, the plain interval decides.
                     Some(Err(_)) | None => (Some(responses.mean_ns()), responses.interval_by(CHECK)),

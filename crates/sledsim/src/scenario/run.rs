@@ -119,14 +119,12 @@ pub(super) fn run_on(
     let mut has_ended = false;
     let mut pilot = None;
     let is_detected = scenario.run.warmup == Some(WarmupRule::Auto);
-    if is_detected || precision::needs_pilot(scenario, &assembly) {
+    if is_detected {
         let found = run_pilot(scenario, keep, &mut |progress| {
             has_ended = !keep_going(progress);
             !has_ended
         })?;
-        if is_detected {
-            limits.warmup_requests = found.warmup_requests;
-        }
+        limits.warmup_requests = found.warmup_requests;
         pilot = Some(found);
     }
     let mut workload = start(&mut assembly, scenario, plan.is_some())?;
@@ -140,19 +138,22 @@ pub(super) fn run_on(
     let mut rule = None;
     let mut keep_going = |progress: Progress| !has_ended && keep_going(progress);
     let keep_going: &mut dyn FnMut(Progress) -> bool = &mut keep_going;
-    let ran = match (&plan, &scenario.run.precision) {
-        (None, None) => engine::run(&mut assembly.system, workload.as_mut(), &limits, &mut recorder, keep_going)
-            .map(|outcome| (outcome, Vec::new())),
-        (None, Some(spec)) => {
-            let service_ns = pilot.map(|pilot| pilot.service_ns);
-            let precision_rule = precision::rule(scenario, spec, &assembly, limits.warmup_requests, service_ns);
-            let mut monitor = Monitor::with_rule(recorder, precision_rule);
-            let ran = engine::run(&mut assembly.system, workload.as_mut(), &limits, &mut monitor, keep_going);
-            (recorder, rule) = monitor.into_parts();
-            ran.map(|outcome| (outcome, Vec::new()))
-        }
-        (Some(plan), _) => {
+    let mut controls = precision::controls(scenario, &assembly, limits.warmup_requests);
+    let ran = match &plan {
+        Some(plan) => {
             engine::run_with_cuts(&mut assembly.system, workload.as_mut(), &limits, &mut recorder, plan, keep_going)
+        }
+        None if controls.is_none() && scenario.run.precision.is_none() => {
+            engine::run(&mut assembly.system, workload.as_mut(), &limits, &mut recorder, keep_going)
+                .map(|outcome| (outcome, Vec::new()))
+        }
+        None => {
+            let precision = scenario.run.precision.as_ref();
+            rule = precision.map(|spec| precision::rule(spec, &assembly, limits.warmup_requests));
+            let mut monitor = Monitor::of_run(recorder, controls, rule);
+            let ran = engine::run(&mut assembly.system, workload.as_mut(), &limits, &mut monitor, keep_going);
+            (recorder, controls, rule) = monitor.into_parts();
+            ran.map(|outcome| (outcome, Vec::new()))
         }
     };
     let (outcome, cuts) = ran.map_err(|fault| stopped(scenario, fault, livelock_in(&assembly)))?;
@@ -160,11 +161,12 @@ pub(super) fn run_on(
     recorder.end_log();
     let mut report = Report::new(scenario, &assembly, &outcome, &recorder, workload.skipped(), citations);
     report.replay = workload.replayed().map(Into::into);
-    report.warmup = pilot.filter(|_| is_detected).map(|pilot| WarmupReport::of(&pilot));
+    report.warmup = pilot.as_ref().map(WarmupReport::of);
+    report.set_controlled(&recorder, controls.as_ref());
     if let Some(mut rule) = rule {
-        rule.finish(&recorder);
+        rule.finish(&recorder, controls.as_ref());
         let pilot_requests = pilot.map_or(0, |pilot| pilot.requests);
-        report.set_precision(scenario, &rule, &recorder, &outcome, pilot_requests);
+        report.set_precision(scenario, &rule, &outcome, pilot_requests);
     }
     // Progress is not reported, because the search repeats the same requests.
     let done = Progress { submitted: outcome.submitted, now: outcome.finished, fraction_taken: Some(1.0) };

@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use crate::engine::{EndReason, Outcome};
 use crate::metrics::confidence::NoInterval;
-use crate::metrics::controls::Controlled;
-use crate::metrics::precision::{Estimate, Precise, PrecisionRule};
+use crate::metrics::controls::{Controlled, Controls};
+use crate::metrics::precision::{controlled_response, Estimate, Precise, PrecisionRule};
 use crate::metrics::recorder::Recorder;
 use crate::scenario::precision::Pilot;
 use crate::scenario::report::summary::Report;
@@ -33,7 +33,7 @@ pub struct PrecisionReport {
     pub reached: bool,
     /// Number of requests submitted, warm-up included. A run with `requests` of this number has the same results.
     pub requests: u64,
-    /// Number of requests simulated before, to find the warm-up and the mean service time.
+    /// Number of requests simulated before, to find the warm-up.
     pub pilot_requests: u64,
     /// The most requests that were allowed.
     pub most_requests: u64,
@@ -84,7 +84,9 @@ pub struct ControlledReport {
     /// Variance of the plain mean divided by that of this mean: as many times more requests would give the plain mean the same
     /// interval. None if no variance is left: then the control variates determine the mean.
     pub variance_ratio: Option<f64>,
-    /// The control variates: `M/D/1 wait`, the wait in a queue with the same arrivals and constant service, and `request size`.
+    /// The control variates: `M/D/1 wait`, the wait in a queue with the same arrivals and constant service; `M/D/1 wait at 85 % of the
+    /// load`, the same with shorter service; `request size`; `distance`, the blocks between the starts of successive requests; and
+    /// `writes`, their share.
     pub controls: Vec<String>,
 }
 
@@ -138,7 +140,6 @@ impl Report {
         &mut self,
         scenario: &Scenario,
         rule: &PrecisionRule,
-        recorder: &Recorder,
         outcome: &Outcome,
         pilot_requests: u64,
     ) {
@@ -172,6 +173,12 @@ impl Report {
             results,
             note,
         });
-        self.controlled_response = rule.controlled(recorder).filter(|_| self.overload.is_none()).map(Into::into);
+    }
+
+    /// Reports the mean response with control variates, if the system keeps up with its load.
+    pub(in crate::scenario) fn set_controlled(&mut self, recorder: &Recorder, controls: Option<&Controls>) {
+        let controls = controls.filter(|_| self.overload.is_none());
+        self.controlled_response =
+            controls.and_then(|controls| controlled_response(recorder, controls)).map(Into::into);
     }
 }

@@ -51,8 +51,8 @@ pub struct Report {
     /// Time from arrival to completion: overhead + wait + service. This and all times below are of the requests that
     /// arrived in the measurement window and were served by its end (`requests.measured`); none without such requests.
     pub response: Option<Summary>,
-    /// The mean response with control variates; absent unless the run ends at a precision and has Poisson arrivals at a single
-    /// drive.
+    /// The mean response with control variates; absent unless Poisson arrivals at a single drive are measured for 10,000 requests or
+    /// more, in a run without a time limit and power cuts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub controlled_response: Option<ControlledReport>,
     /// Time from the end of command processing to dispatch.
