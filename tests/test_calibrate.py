@@ -23,7 +23,7 @@ from sledsim.studies.drive_calibration.calibration import (
     calibrate_drive,
     fit_drive,
 )
-from sledsim.studies.drive_calibration.geometry import ZoneMap, chained, find_period, join_zones
+from sledsim.studies.drive_calibration.geometry import ZoneMap, chained, find_boundaries, find_period
 from sledsim.studies.drive_calibration.jobs import FLUSH, SMALL, WRITE, Job, make_jobs, write_jobs
 from sledsim.studies.drive_calibration.mechanics import fit_seeks, fit_time
 from sledsim.studies.drive_calibration.serving import log_lines, serve_job
@@ -232,4 +232,4 @@ def test_jobs_name_a_file_by_its_absolute_path(
 def test_zones_without_reads_are_an_error() -> None:
     zones = [(ZoneMap(first, size, None, 0.0, 0.0), first, first + 1000) for size, first in ((200, 0), (190, 2000))]
     with pytest.raises(SledsimError, match="no random reads between sectors 0 and 3000"):
-        join_zones(zones, np.array([5000]), np.array([0.5]))
+        find_boundaries(zones, np.array([5000]), np.array([0.5]))

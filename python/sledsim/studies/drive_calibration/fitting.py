@@ -8,20 +8,23 @@ from sledsim.runs.session import Session
 from sledsim.show.faults import make_error
 from sledsim.studies.drive_calibration.geometry import (
     Accesses,
+    ZoneMap,
     chained,
+    find_boundaries,
     find_period,
     find_zones,
     join_zones,
+    refit_zones,
     streams_of,
 )
 from sledsim.studies.drive_calibration.jobs import SMALL, Job
 from sledsim.studies.drive_calibration.mechanics import (
+    MOST_SURFACES,
     DiskLayout,
     SeekFit,
-    find_layout,
     find_moves,
     fit_time,
-    likely_surfaces,
+    misfit_ms,
     seek_curve,
 )
 from sledsim.studies.drive_calibration.serving import Log, serve_job
@@ -121,28 +124,20 @@ def fit_mechanics(logs: "Mapping[str, Log]", capacity: int) -> Fit:
     if not found:
         message = "no tracks in the streams: the link or the host is slower than the medium"
         raise make_error(SledsimError, "misfit", message, path="streams", value=len(streams))
-    angles = probes.end_ms / period
-    tried: dict[int, tuple[float, DiskLayout]] = {}
-    for surfaces in [1, *likely_surfaces(join_zones(found, last, angles))[:CANDIDATES]]:
-        layout = find_layout(join_zones(found, last, angles, surfaces), capacity, surfaces)
-        tried[surfaces] = (find_moves(probes, layout, period)[1], layout)
-    best = max(share for share, _ in tried.values())
-    # Of the layouts that explain as much as the best one, the most likely.
-    surfaces = next(each for each in [*list(tried)[1:], 1] if tried[each][0] >= best - 0.002)
-    layout = tried[surfaces][1]
+    layout = _layout(found, probes, period, capacity)
     for _ in range(2):
-        moves, share, residual = find_moves(probes, layout, period)
+        residual = find_moves(probes, layout, period)[2]
         near = np.abs(residual) < 0.1
         period = float(1 / (1 / period - np.polyfit(probes.end_ms[near], residual[near], 1)[0]))
-        layout = find_layout(join_zones(found, last, probes.end_ms / period, surfaces), capacity, surfaces)
+        layout = replace(layout, zones=refit_zones(layout.zones, last, probes.end_ms / period))
     moves, share, residual = find_moves(probes, layout, period)
     if share < LEAST_SHARE:
         message = f"the layout explains only {100 * share:.0f} % of the random reads"
         raise make_error(SledsimError, "misfit", message, path="probes", value=round(share, 3))
     cylinders = sum(layout.cylinders())
-    seeks = seek_curve(moves.rows(moves.reads), cylinders, period)
     overhead, bus = _overhead(logs["hits"])
     base = overhead + bus * SMALL
+    seeks = seek_curve(moves.rows(moves.reads), cylinders, period, base)
     device: dict[str, Any] = {
         "mechanism": "disk",
         "block_bytes": 512,
@@ -197,6 +192,47 @@ def fit_mechanics(logs: "Mapping[str, Log]", capacity: int) -> Fit:
         *(Parameter(name, str(device[name]), "", NOT_IDENTIFIABLE) for name in ("buffer_segments", "segment_blocks")),
     ]
     return Fit(device, parameters)
+
+
+#: Time by which positioning times contradict a layout for its likelihood to fall by a factor of e, ms.
+MISFIT_MS = 0.5
+#: Logarithm of the factor by which a read that ends at another angle makes a layout less likely.
+ODD_READ = 2.0
+#: Logarithm of the odds against groups of no more cylinders than a drive can have surfaces: known ones have hundreds.
+NARROW = 10.0
+
+
+def _layout(found: list[tuple[ZoneMap, int, int]], probes: Accesses, period: float, capacity: int) -> DiskLayout:
+    """Return the most likely layout of zones.
+
+    Zones of whole cylinders, angles of reads, and positioning times that depend only on distance and surface all make a
+    number of surfaces likely.
+    """
+    last, angles = probes.lbns + probes.sectors - 1, probes.end_ms / period
+    boundaries = find_boundaries(found, last, angles)
+    zones = [zone for zone, _, _ in found]
+    changes = zones[0].tracks_per_change
+
+    def joined(surfaces: int) -> tuple[float, list[ZoneMap]]:
+        placed, likely = join_zones(zones, boundaries, last, angles, surfaces)
+        return likely, placed
+
+    every = {surfaces: joined(surfaces) for surfaces in range(1, MOST_SURFACES + 1)}
+    chosen = sorted(every, key=lambda surfaces: -every[surfaces][0])[:CANDIDATES]
+    tried = []
+    if changes is not None and changes in every:
+        chosen.append(changes)
+    for surfaces in {*chosen, 1}:
+        likely, placed = every[surfaces]
+        ends = [zone.first for zone in placed[1:]] + [capacity]
+        # The tracks between changes are those of a cylinder, or of a group on one surface.
+        for group in {None if surfaces == changes else changes, changes}:
+            layout = DiskLayout(placed, ends, surfaces, group)
+            moves, share, _ = find_moves(probes, layout, period)
+            contradicted = misfit_ms(moves.rows(moves.reads), period) / MISFIT_MS + ODD_READ * (1 - share)
+            narrow = NARROW if group and group <= MOST_SURFACES else 0.0
+            tried.append((likely - narrow - len(probes.lbns) * contradicted, layout))
+    return max(tried, key=lambda each: each[0])[1]
 
 
 def _seek_parameters(seeks: SeekFit, base: float) -> list[Parameter]:
