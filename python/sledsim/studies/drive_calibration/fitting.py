@@ -4,7 +4,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
-from sledsim.runs.session import Session
 from sledsim.show.faults import make_error
 from sledsim.studies.drive_calibration.geometry import (
     Accesses,
@@ -24,14 +23,18 @@ from sledsim.studies.drive_calibration.mechanics import (
     SeekFit,
     find_moves,
     fit_time,
+    layout_of,
     misfit_ms,
+    positions,
     seek_curve,
 )
-from sledsim.studies.drive_calibration.serving import Log, serve_job
+from sledsim.studies.drive_calibration.serving import Log, serve_model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["NOT_IDENTIFIABLE", "Parameter", "accesses_of", "fit_behaviour", "fit_mechanics", "flush_times_ms"]
 
@@ -49,8 +52,11 @@ STREAM_READS = 4000
 SWITCHES = (0.0, 0.1, 0.2, 0.3)
 #: Capacities of the write cache that are tried, blocks.
 BLOCKS = (1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 524288)
-#: Settling times of writes that are tried, ms.
-SETTLES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8)
+#: Changes of the settling time of writes that are tried, as shares of half its interval.
+SETTLES = (0.0, -0.5, 0.5, -1.0, 1.0)
+#: Square of the relative error of a stream that weighs as much as a change of the settling time by half its interval,
+#: or of the head switch by 0.1 ms.
+UNLIKELY = 0.0002
 #: Numbers of ranges that are tried for the write cache.
 EXTENTS = (16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048)
 
@@ -271,11 +277,16 @@ def flush_times_ms(log: Log, writes: int) -> float:
     """
     import numpy as np
 
+    # The first flush also writes what earlier jobs left in the cache.
+    return float(np.mean(flush_durations_ms(log, writes)[1:]))
+
+
+def flush_durations_ms(log: Log, writes: int) -> "NDArray[np.float64]":
+    """Return the times of all flushes but the last one: see :func:`flush_times_ms`."""
     groups = len(log.stamps_ms) // writes
     last = log.stamps_ms[writes - 1 :: writes][: groups - 1]
     first = log.stamps_ms[writes::writes][: groups - 1] - log.latency_ms[writes::writes][: groups - 1]
-    # The first flush also writes what earlier jobs left in the cache.
-    return float(np.mean((first - last)[1:]))
+    return first - last
 
 
 def fit_behaviour(
@@ -297,9 +308,9 @@ def fit_behaviour(
     device = fit.device
 
     def served(name: str, **keys: Any) -> Log:
-        return serve_job(Session({"device": {"name": "calibrated", **device, **keys}}), jobs[name])
+        return serve_model({**device, **keys}, name, jobs)
 
-    _fit_switch(fit, logs["streams"], jobs["streams"])
+    _fit_switch(fit, logs["streams"], jobs)
     queues = [name for name in logs if name.startswith("queue-")]
     if queues:
         step("command queue")
@@ -336,18 +347,16 @@ def fit_behaviour(
     _fit_write_cache(fit, logs, jobs, served)
 
 
-def _fit_switch(fit: Fit, streams: Log, job: Job) -> None:
+def _fit_switch(fit: Fit, streams: Log, jobs: "Mapping[str, Job]") -> None:
     """Shorten the head switch and the shortest seeks, within their intervals, until streams keep up with the skews."""
     import numpy as np
 
-    rows = slice(0, STREAM_READS)
-    some = replace(job, lbns=job.lbns[rows], sectors=job.sectors[rows], ops=job.ops[rows])
-    measured = float(np.mean(streams.latency_ms[rows]))
+    measured = float(np.mean(streams.latency_ms[:STREAM_READS]))
     switch, points = fit.device["head_switch_ms"], fit.device["seek"]["points"]
     for less in SWITCHES:
         short = [[d, max(t - less, 0.0) if d <= 2 else t] for d, t in points]
         keys = {"head_switch_ms": round(max(switch - less, 0.0), 4), "seek": {"curve": "table", "points": short}}
-        found = serve_job(Session({"device": {"name": "calibrated", **fit.device, **keys}}), some).latency_ms
+        found = serve_model({**fit.device, **keys}, "streams", jobs, STREAM_READS).latency_ms
         if abs(np.mean(found) / measured - 1) < 0.02:
             fit.device.update(keys)
             return
@@ -356,8 +365,6 @@ def _fit_switch(fit: Fit, streams: Log, job: Job) -> None:
 def _fit_write_through(fit: Fit, logs: "Mapping[str, Log]", jobs: "Mapping[str, Job]", period: float) -> None:
     """Fit the settling of writes of a drive without write cache."""
     import numpy as np
-
-    from sledsim.studies.drive_calibration.mechanics import layout_of
 
     layout = layout_of(fit.device)
     moves, share, _ = find_moves(accesses_of(logs["writes"]), layout, period)
@@ -376,6 +383,31 @@ def _fit_write_through(fit: Fit, logs: "Mapping[str, Log]", jobs: "Mapping[str, 
     fit.parameters.append(Parameter("write_cache", "none", "", "writes wait for the medium"))
 
 
+def _settling_of_flushes(fit: Fit, logs: "Mapping[str, Log]", served: "Callable[..., Log]") -> tuple[float, float]:
+    """Return the settling time of writes, and half its 95 % interval, from flushes after single writes.
+
+    The same is computed from a simulation without settling, whose difference to the measurement is the settling.
+    """
+    import numpy as np
+
+    found = positions(layout_of(fit.device), logs["flush-1"].lbns)
+    distance = np.abs(np.diff(found["cylinder"]))
+    points = np.array(fit.device["seek"]["points"])
+    seeks = np.where(distance > 0, np.interp(distance, points[:, 0], points[:, 1]), 0.0)
+    seeks = np.maximum(seeks, np.where(np.diff(found["head"]) != 0, fit.device["head_switch_ms"], 0.0))
+    period = 60_000 / fit.device["rotation_rpm"]
+
+    def positioning(log: Log) -> tuple[float, float]:
+        # The first flushes also write what earlier jobs left in the cache.
+        times = flush_durations_ms(log, 1)[1:]
+        return fit_time(times - seeks[1 : 1 + len(times)], period)
+
+    (measured, half), (without, _) = (
+        positioning(log) for log in (logs["flush-1"], served("flush-1", write_cache={"blocks": 65536, "extents": 512}))
+    )
+    return max(measured - without, 0.0), float(np.sqrt(2) * half)
+
+
 def _fit_write_cache(
     fit: Fit, logs: "Mapping[str, Log]", jobs: "Mapping[str, Job]", served: "Callable[..., Log]"
 ) -> None:
@@ -386,43 +418,36 @@ def _fit_write_cache(
     measured = {name: flush_times_ms(logs[name], number) for name, number in groups.items()}
 
     switch = fit.device["head_switch_ms"]
+    settle, half = _settling_of_flushes(fit, logs, served) if "flush-1" in logs else (0.0, None)
+    streams = [name for name in ("write-stream",) if name in logs]
+    if streams:
+        # With a settling or a switch that is too long for the skews, a stream of writes would lose revolutions.
+        true = float(np.mean(logs["write-stream"].latency_ms))
+        spread = half or SETTLES[-1]
 
-    def error(times: tuple[float, float], window: int | None, names: "Iterable[str]") -> float:
-        """Return the error of a settling time and a reduction of the head switch, ms."""
-        keys = {
-            "write_settle_ms": times[0],
-            "head_switch_ms": max(switch - times[1], 0.0),
-            "write_cache": {"blocks": 65536, "extents": 512, "window": window},
-        }
+        def stream_error(times: tuple[float, float]) -> float:
+            keys = {"write_settle_ms": times[0], "head_switch_ms": max(switch - times[1], 0.0)}
+            cache = {"blocks": 65536, "extents": 512, "window": 8}
+            mean = float(np.mean(served("write-stream", **keys, write_cache=cache).latency_ms))
+            changes = ((times[0] - settle) / spread) ** 2 + (times[1] / 0.1) ** 2
+            return float(np.log(mean / true)) ** 2 + UNLIKELY * changes
+
+        tried = [(max(settle + more * spread, 0.0), less) for more in SETTLES for less in SWITCHES]
+        settle, less = min(tried, key=stream_error)
+        fit.device["head_switch_ms"] = round(max(switch - less, 0.0), 4)
+    settle = round(settle, 4)
+
+    def error(window: int | None) -> float:
+        cache = {"blocks": 65536, "extents": 512, "window": window}
         total = 0.0
-        for name in names:
-            log = served(name, **keys)
-            if name in groups:
-                found, true = flush_times_ms(log, groups[name]), measured[name]
-            else:
-                found, true = float(np.mean(log.latency_ms)), float(np.mean(logs[name].latency_ms))
-            total += float(np.log(max(found, 0.1) / max(true, 0.1))) ** 2
+        for name in groups:
+            if name != "flush-1":
+                found = flush_times_ms(served(name, write_settle_ms=settle, write_cache=cache), groups[name])
+                total += float(np.log(max(found, 0.1) / max(measured[name], 0.1))) ** 2
         return total
 
-    streams = [name for name in ("write-stream",) if name in logs]
-    times = (0.0, 0.0)
-    window: int | None = 8
-    errors: dict[int | None, float] = {}
-    settles: dict[tuple[float, float], float] = {}
-    for _ in range(2):
-        # The settling decides the time of a single write. With a switch that is too long for the skews, a stream of
-        # writes would lose revolutions.
-        names = [*(name for name in groups if name != "flush-64"), *streams]
-        settles = {
-            (settle, less): error((settle, less), window, names)
-            for settle in SETTLES
-            for less in (SWITCHES if streams else (0.0,))
-        }
-        times = min(settles, key=settles.__getitem__)
-        errors = {each: error(times, each, (name for name in groups if name != "flush-1")) for each in WINDOWS}
-        window = min(errors, key=errors.__getitem__)
-    settle = times[0]
-    fit.device["head_switch_ms"] = round(max(switch - times[1], 0.0), 4)
+    errors = {each: error(each) for each in WINDOWS}
+    window = min(errors, key=errors.__getitem__)
     near = [each for each in WINDOWS if errors[each] < errors[window] + 0.002]
     keys = {"write_settle_ms": settle}
     fit.device["write_settle_ms"] = settle
@@ -430,11 +455,11 @@ def _fit_write_cache(
     blocks, sizes = 65536, NOT_IDENTIFIABLE
     if streams:
         # A stream of writes is fast until the cache is full.
-        true = np.cumsum(logs["write-stream"].latency_ms)
+        elapsed = np.cumsum(logs["write-stream"].latency_ms)
         by_blocks = {}
         for each in BLOCKS:
             log = served("write-stream", **keys, write_cache={**chosen, "extents": 512, "blocks": each})
-            by_blocks[each] = float(np.mean(np.abs(np.cumsum(log.latency_ms) - true)))
+            by_blocks[each] = float(np.mean(np.abs(np.cumsum(log.latency_ms) - elapsed)))
         blocks = min(by_blocks, key=by_blocks.__getitem__)
         same = [each for each in BLOCKS if by_blocks[each] < 1.2 * by_blocks[blocks]]
         sizes = f"{min(same)} to {max(same)}"
@@ -452,11 +477,10 @@ def _fit_write_cache(
     by_extents = {extents: write_error(extents) for extents in EXTENTS}
     extents = min(by_extents, key=by_extents.__getitem__)
     alike = [each for each in EXTENTS if by_extents[each] < by_extents[extents] + 0.03]
-    alike_settles = [each[0] for each in settles if settles[each] < settles[times] + 0.004]
     fit.device["write_cache"] = {**chosen, "extents": extents}
     text = {each: "all" if each is None else str(each) for each in WINDOWS}
     fit.parameters += [
-        Parameter("write_settle_ms", f"{settle:.2f}", "ms", f"{min(alike_settles):.2f} to {max(alike_settles):.2f}"),
+        Parameter("write_settle_ms", f"{settle:.3f}", "ms", f"±{half:.2g}" if half else NOT_IDENTIFIABLE),
         Parameter("write_cache.window", text[window], "", f"{text[near[0]]} to {text[near[-1]]}"),
         Parameter("write_cache.extents", str(extents), "", f"{alike[0]} to {alike[-1]}"),
         Parameter("write_cache.blocks", str(blocks), "", sizes),

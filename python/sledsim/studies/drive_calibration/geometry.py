@@ -305,27 +305,32 @@ def find_zones(
     groups = [group for size in sizes for group in _same_zone([each for each in streams if each.size == size])]
     groups.sort(key=lambda group: group[0].first)
     while True:
-        zones = _zones(groups, lbns, angles)
+        found = [_zone_of(group, lbns, angles) for group in groups]
         kept: list[list[Stream]] = []
         sectors = 0
-        for i, (group, zone) in enumerate(zip(groups, zones, strict=True)):
-            inside = slice(*np.searchsorted(lbns, [group[0].first, group[-1].end]))
-            near = zones[max(i - 1, 0) : i] + zones[i + 1 : i + 2]
-            if zone is None or any(_explains(other, zone, lbns[inside], angles[inside]) for other in near if other):
+        for i, (group, each) in enumerate(zip(groups, found, strict=True)):
+            before = next((other for other in reversed(found[:i]) if other), None)
+            after = next((other for other in found[i + 1 :] if other), None)
+            if each is None or any(_explains(other, each, lbns, angles) for other in (before, after) if other):
                 continue
             # Without the streams between them, two groups may be of the same zone.
-            if zone.sectors_per_track == sectors:
+            if each.zone.sectors_per_track == sectors:
                 kept[-1].extend(group)
             else:
                 kept.append(list(group))
-            sectors = zone.sectors_per_track
+            sectors = each.zone.sectors_per_track
         if len(kept) == len(groups):
             break
         groups = kept
-    found = [zone for zone in zones if zone]
-    reads = [(lbns >= group[0].first) & (lbns < group[-1].end) for group in groups]
-    found = _with_changes(found, [(lbns[each], angles[each]) for each in reads])
-    return [(zone, group[0].first, group[-1].end) for zone, group in zip(found, groups, strict=True)]
+    known = [each for each in found if each]
+    reads = [(lbns[each.reads], angles[each.reads]) for each in known]
+    zones = _with_changes([each.zone for each in known], reads)
+    ranges = []
+    for group, (inside, _) in zip(groups, reads, strict=True):
+        # The outermost reads may agree by chance.
+        first, end = inside[min(2, len(inside) - 1)], inside[max(len(inside) - 3, 0)]
+        ranges.append((min(group[0].first, int(first)), max(group[-1].end, int(end) + 1)))
+    return [(zone, first, end) for zone, (first, end) in zip(zones, ranges, strict=True)]
 
 
 def find_boundaries(
@@ -427,8 +432,11 @@ def _median(values: list[float]) -> float:
     return float(np.median(values))
 
 
-def _tracks_of(streams: list[Stream]) -> tuple[int, int] | None:
-    """Return the number of sectors per track, and the beginning of a track, that most steps of streams agree with."""
+def _tracks_of(streams: list[Stream]) -> tuple[int, int, int] | None:
+    """Return the number of sectors per track and the beginning of a track that most steps of streams agree with.
+
+    The third value is the number of sectors by which the first one may be wrong.
+    """
     import numpy as np
 
     rough = _median([stream.sectors_per_track for stream in streams])
@@ -447,10 +455,16 @@ def _tracks_of(streams: list[Stream]) -> tuple[int, int] | None:
         after = (at - boundary) % sectors
         fits = after < size
         if share >= 0.5 and fits.sum() >= 8:
-            return sectors, boundary + int(np.quantile(after[fits], 0.97))
+            # A track that begins inside the streams, not near LBN 0: its place does not depend on a wrong number.
+            begin = boundary + int(np.quantile(after[fits], 0.97)) + int(at[len(at) // 2]) // sectors * sectors
+            return sectors, begin, min(size * sectors // (int(np.ptp(at)) or 1), MOST_SLACK)
     return None
 
 
+#: Most sectors by which streams leave the number of sectors per track open.
+MOST_SLACK = 24
+#: Reads around a stream that show the skew of its zone.
+AROUND = 80
 #: Least number of pairs of reads that show a skew.
 LEAST_READS = 12
 #: Least number of reads of a zone times the square of their coherence. Reads of another zone exceed it by chance with a
@@ -460,41 +474,56 @@ LEAST_EVIDENCE = 30.0
 MOST_TURN = 0.1
 
 
-def _zones(
-    groups: list[list[Stream]], lbns: "NDArray[np.int64]", angles: "NDArray[np.float64]"
-) -> list[ZoneMap | None]:
-    """Return the zone of each group of streams, without changes; ``None`` if reads do not show it."""
+@dataclass(frozen=True)
+class _Found:
+    """A zone, and which reads, in the order of LBNs, are in it."""
+
+    zone: ZoneMap
+    reads: slice
+
+
+def _zone_of(streams: list[Stream], lbns: "NDArray[np.int64]", angles: "NDArray[np.float64]") -> _Found | None:
+    """Return the zone of some streams, without changes; ``None`` if reads contradict it."""
     import numpy as np
 
-    zones: list[ZoneMap | None] = []
-    found = [_tracks_of(streams) for streams in groups]
-    for streams, tracks in zip(groups, found, strict=True):
-        inside = slice(*np.searchsorted(lbns, [streams[0].first, streams[-1].end]))
-        zones.append(_zone(tracks, lbns[inside], angles[inside]))
-    # A zone with few reads between its streams has more before and after them, which its neighbours do not explain.
-    for i in range(len(groups)):
-        if zones[i]:
-            continue
-        before = next((j for j in range(i - 1, -1, -1) if zones[j]), None)
-        after = next((j for j in range(i + 1, len(groups)) if zones[j]), None)
-        low = 0 if before is None else groups[before][-1].end
-        high = 1 << 62 if after is None else groups[after][0].first
-        inside = slice(*np.searchsorted(lbns, [low, high]))
-        own = np.ones(inside.stop - inside.start, dtype=np.bool_)
-        for zone in (zones[j] for j in (before, after) if j is not None):
-            if zone:
-                own &= np.abs(_residuals(zone, lbns[inside], angles[inside])) > MOST_TURN
-        zones[i] = _zone(found[i], lbns[inside][own], angles[inside][own])
-    return zones
-
-
-def _zone(tracks: tuple[int, int] | None, lbns: "NDArray[np.int64]", angles: "NDArray[np.float64]") -> ZoneMap | None:
-    """Return the zone of a number of sectors per track and a beginning of a track; ``None`` if reads contradict it."""
-    if tracks is None or len(lbns) < LEAST_EVIDENCE:
+    tracks = _tracks_of(streams)
+    if tracks is None:
         return None
-    zone = _with_skew(ZoneMap(tracks[1], tracks[0], None, 0.0, 0.0), lbns, angles)
-    is_shown = zone.coherence >= LEAST_COHERENCE and zone.reads * zone.coherence**2 >= LEAST_EVIDENCE
-    return _with_boundary(zone, lbns, angles) if is_shown else None
+    sectors, begin, slack = tracks
+    zone = ZoneMap(begin, sectors, None, 0.0, 0.0)
+    first, end = np.searchsorted(lbns, [streams[0].first, streams[-1].end]).tolist()
+    if end - first < AROUND:
+        # Few reads are among the streams: those around them that agree with the nearest ones are in the zone, too.
+        middle = (first + end) // 2
+        for number in (AROUND, AROUND // 2):
+            nearest = slice(max(middle - number // 2, 0), middle + number // 2)
+            near = _with_skew(zone, lbns[nearest], angles[nearest])
+            if near.coherence >= LEAST_COHERENCE:
+                break
+        gain = np.cos(2 * np.pi * _residuals(near, lbns, angles)) - LEAST_COHERENCE
+        first = middle - int(np.argmax(np.concatenate([[0.0], np.cumsum(gain[:middle][::-1])])))
+        end = middle + int(np.argmax(np.concatenate([[0.0], np.cumsum(gain[middle:])])))
+    reads = slice(first, end)
+    if end - first < LEAST_EVIDENCE:
+        return None
+    zone = _with_skew(zone, lbns[reads], angles[reads])
+    if zone.coherence < LEAST_COHERENCE or zone.reads * zone.coherence**2 < LEAST_EVIDENCE:
+        return None
+    if not slack:
+        return _Found(_with_boundary(zone, lbns[reads], angles[reads]), reads)
+    tried = []
+    for other in range(sectors - slack, sectors + slack + 1):
+        # The angle between sectors far apart stays the same. Skews are known up to whole revolutions.
+        for turns in (0, 1, 2):
+            skew = (turns + zone.skew) * other / sectors - turns
+            each = replace(zone, sectors_per_track=other, skew=skew)
+            tried.append(_with_boundary(each, lbns[reads], angles[reads]))
+    return _Found(max(tried, key=lambda each: each.coherence), reads)
+
+
+def _residuals(zone: ZoneMap, lbns: "NDArray[np.int64]", angles: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    """Return the angles of the ends of sectors less those of a zone, from -0.5 to 0.5 revolutions."""
+    return (_base(zone, lbns, angles) - zone.angle + 0.5) % 1.0 - 0.5
 
 
 def _with_boundary(zone: ZoneMap, lbns: "NDArray[np.int64]", angles: "NDArray[np.float64]") -> ZoneMap:
@@ -510,19 +539,15 @@ def _with_boundary(zone: ZoneMap, lbns: "NDArray[np.int64]", angles: "NDArray[np
     return _with_angle(moved[int(best[len(best) // 2])], lbns, angles)
 
 
-def _residuals(zone: ZoneMap, lbns: "NDArray[np.int64]", angles: "NDArray[np.float64]") -> "NDArray[np.float64]":
-    """Return the angles of the ends of sectors less those of a zone, from -0.5 to 0.5 revolutions."""
-    return (_base(zone, lbns, angles) - zone.angle + 0.5) % 1.0 - 0.5
-
-
-def _explains(other: ZoneMap, zone: ZoneMap, lbns: "NDArray[np.int64]", angles: "NDArray[np.float64]") -> bool:
+def _explains(other: _Found, found: _Found, lbns: "NDArray[np.int64]", angles: "NDArray[np.float64]") -> bool:
     """Return true if a neighbouring zone with more reads explains the reads of a zone about as well as the zone itself.
 
     Over a few hundred tracks a wrong skew makes up for a slightly wrong number of sectors per track.
     """
-    if other.reads < zone.reads or other.sectors_per_track == zone.sectors_per_track:
+    if other.zone.reads < found.zone.reads or other.zone.sectors_per_track == found.zone.sectors_per_track:
         return False
-    return _with_angle(other, lbns, angles).coherence > zone.coherence - 0.02
+    explained = _with_angle(other.zone, lbns[found.reads], angles[found.reads]).coherence
+    return explained > found.zone.coherence - 0.02
 
 
 def _base(zone: ZoneMap, lbns: "NDArray[np.int64]", angles: "NDArray[np.float64]") -> "NDArray[np.float64]":
@@ -706,8 +731,7 @@ def _boundaries(
     import numpy as np
 
     earliest, latest = between
-    known = _at(zone, lbns, angles, lbns >= latest)
-    agreement = np.cos(2 * np.pi * (angles - known.relative(lbns) - known.angle - 1 / known.sectors_per_track))
+    agreement = np.cos(2 * np.pi * _residuals(zone, lbns, angles))
     # The angles of the zone before need not agree up to its end: its last group of cylinders may be narrower.
     gain = np.concatenate([np.cumsum((agreement - LEAST_COHERENCE)[::-1])[::-1], [0.0]])
     # The outermost parts of the streams may lie in both zones.
@@ -784,12 +808,3 @@ def _consistent(
         unit = zone.sectors_per_track * surfaces
         firsts[i + 1] = firsts[i] + max(round((firsts[i + 1] - firsts[i]) / unit), 1) * unit
     return firsts, float(np.logaddexp.reduce(likely))
-
-
-def _at(zone: ZoneMap, lbns: "NDArray[np.int64]", angles: "NDArray[np.float64]", rows: "NDArray[np.bool_]") -> ZoneMap:
-    """Set the angle of a zone so that it agrees with some reads."""
-    import numpy as np
-
-    residual = angles[rows] - zone.relative(lbns[rows]) - 1 / zone.sectors_per_track
-    mean = np.exp(2j * np.pi * residual).mean() if len(residual) else 1.0
-    return replace(zone, angle=float(np.angle(mean) / (2 * np.pi)) % 1.0)

@@ -159,7 +159,8 @@ def _streams(sectors: int, sizes: tuple[int, int], scale: float) -> "tuple[NDArr
     import numpy as np
 
     places = max(round(96 * scale), 24)
-    starts = np.linspace(0, sectors, places, endpoint=False).astype(np.int64)
+    # The last ones are in the last zone, even if it is narrow.
+    starts = np.linspace(0, sectors - min(1 << 17, sectors // places), places).astype(np.int64)
     is_long = np.arange(places) % 8 == 0
     lbns, counts = [], []
     for size, longest in zip(sizes, (1 << 21, 1 << 17), strict=True):
