@@ -127,8 +127,13 @@ def fit_mechanics(logs: "Mapping[str, Log]", capacity: int) -> Fit:
     streams = streams_of(accesses_of(logs["streams"]), period)
     last = probes.lbns + probes.sectors - 1
     found = find_zones(streams, last, probes.end_ms / period)
+    overhead, bus = _overhead(logs["hits"])
     if not found:
-        message = "no tracks in the streams: the link or the host is slower than the medium"
+        message = (
+            f"no tracks in the streams: the link or the host, at {0.512 / bus if bus else 0:.0f} MB/s from the drive's "
+            "buffer, is slower than the medium, or the host pauses: measure again on an idle machine, with a faster "
+            "link or a larger --scale"
+        )
         raise make_error(SledsimError, "misfit", message, path="streams", value=len(streams))
     layout = _layout(found, probes, period, capacity)
     for _ in range(2):
@@ -138,10 +143,12 @@ def fit_mechanics(logs: "Mapping[str, Log]", capacity: int) -> Fit:
         layout = replace(layout, zones=refit_zones(layout.zones, last, probes.end_ms / period))
     moves, share, residual = find_moves(probes, layout, period)
     if share < LEAST_SHARE:
-        message = f"the layout explains only {100 * share:.0f} % of the random reads"
+        message = (
+            f"the layout explains only {100 * share:.0f} % of the random reads: measure again on an idle machine, "
+            "with a larger --scale"
+        )
         raise make_error(SledsimError, "misfit", message, path="probes", value=round(share, 3))
     cylinders = sum(layout.cylinders())
-    overhead, bus = _overhead(logs["hits"])
     base = overhead + bus * SMALL
     seeks = seek_curve(moves.rows(moves.reads), cylinders, period, base)
     device: dict[str, Any] = {
@@ -178,7 +185,9 @@ def fit_mechanics(logs: "Mapping[str, Log]", capacity: int) -> Fit:
     parameters = [
         Parameter("rotation_rpm", f"{60_000 / period:.5f}", "rpm", f"±{60_000 / period * period_half / period:.1g}"),
         Parameter("zones", str(len(zones)), "", f"{100 * share:.1f} % of reads end as the layout says"),
-        Parameter("sectors_per_track", f"{zones[0].sectors_per_track} to {zones[-1].sectors_per_track}", "", "±0.5"),
+        Parameter(
+            "sectors_per_track", f"{zones[0].sectors_per_track} to {zones[-1].sectors_per_track}", "", "whole numbers"
+        ),
         Parameter("media rate", f"{rates[0]:.1f} to {rates[1]:.1f}", "MB/s", ""),
         Parameter("mapping", str(device["mapping"]), "", "order of heads: " + NOT_IDENTIFIABLE),
         Parameter("surfaces", str(layout.surfaces), "", "" if len(zones) > 2 else NOT_IDENTIFIABLE),
