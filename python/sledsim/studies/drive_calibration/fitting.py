@@ -428,51 +428,21 @@ def _fit_write_cache(
 
     switch = fit.device["head_switch_ms"]
     settle, half = _settling_of_flushes(fit, logs, served) if "flush-1" in logs else (0.0, None)
-    streams = [name for name in ("write-stream",) if name in logs]
-    if streams:
-        # With a settling or a switch that is too long for the skews, a stream of writes would lose revolutions.
-        true = float(np.mean(logs["write-stream"].latency_ms))
-        spread = half or SETTLES[-1]
-
-        def stream_error(times: tuple[float, float]) -> float:
-            keys = {"write_settle_ms": times[0], "head_switch_ms": max(switch - times[1], 0.0)}
-            cache = {"blocks": 65536, "extents": 512, "window": 8}
-            mean = float(np.mean(served("write-stream", **keys, write_cache=cache).latency_ms))
-            changes = ((times[0] - settle) / spread) ** 2 + (times[1] / 0.1) ** 2
-            return float(np.log(mean / true)) ** 2 + UNLIKELY * changes
-
-        tried = [(max(settle + more * spread, 0.0), less) for more in SETTLES for less in SWITCHES]
-        settle, less = min(tried, key=stream_error)
-        fit.device["head_switch_ms"] = round(max(switch - less, 0.0), 4)
-    settle = round(settle, 4)
+    fit.device["write_settle_ms"] = round(settle, 4)
 
     def error(window: int | None) -> float:
         cache = {"blocks": 65536, "extents": 512, "window": window}
         total = 0.0
         for name in groups:
             if name != "flush-1":
-                found = flush_times_ms(served(name, write_settle_ms=settle, write_cache=cache), groups[name])
+                found = flush_times_ms(served(name, write_cache=cache), groups[name])
                 total += float(np.log(max(found, 0.1) / max(measured[name], 0.1))) ** 2
         return total
 
     errors = {each: error(each) for each in WINDOWS}
     window = min(errors, key=errors.__getitem__)
     near = [each for each in WINDOWS if errors[each] < errors[window] + 0.002]
-    keys = {"write_settle_ms": settle}
-    fit.device["write_settle_ms"] = settle
-    chosen: dict[str, Any] = {"window": window} if window else {}
-    blocks, sizes = 65536, NOT_IDENTIFIABLE
-    if streams:
-        # A stream of writes is fast until the cache is full.
-        elapsed = np.cumsum(logs["write-stream"].latency_ms)
-        by_blocks = {}
-        for each in BLOCKS:
-            log = served("write-stream", **keys, write_cache={**chosen, "extents": 512, "blocks": each})
-            by_blocks[each] = float(np.mean(np.abs(np.cumsum(log.latency_ms) - elapsed)))
-        blocks = min(by_blocks, key=by_blocks.__getitem__)
-        same = [each for each in BLOCKS if by_blocks[each] < 1.2 * by_blocks[blocks]]
-        sizes = f"{min(same)} to {max(same)}"
-    chosen["blocks"] = blocks
+    chosen: dict[str, Any] = {"blocks": 65536} | ({"window": window} if window else {})
     mean = float(np.mean(logs["writes"].latency_ms))
 
     def write_error(extents: int) -> float:
@@ -486,11 +456,37 @@ def _fit_write_cache(
     by_extents = {extents: write_error(extents) for extents in EXTENTS}
     extents = min(by_extents, key=by_extents.__getitem__)
     alike = [each for each in EXTENTS if by_extents[each] < by_extents[extents] + 0.03]
-    fit.device["write_cache"] = {**chosen, "extents": extents}
+    chosen["extents"] = extents
+    sizes = NOT_IDENTIFIABLE
+    if "write-stream" in logs:
+        # With a settling or a switch that is too long for the skews, a stream of writes would lose revolutions.
+        true = float(np.mean(logs["write-stream"].latency_ms))
+        spread = half or 0.1
+
+        def stream_error(times: tuple[float, float]) -> float:
+            keys = {"write_settle_ms": times[0], "head_switch_ms": max(switch - times[1], 0.0)}
+            found = float(np.mean(served("write-stream", **keys, write_cache=chosen).latency_ms))
+            changes = ((times[0] - settle) / spread) ** 2 + (times[1] / 0.1) ** 2
+            return float(np.log(found / true)) ** 2 + UNLIKELY * changes
+
+        tried = [(max(settle + more * spread, 0.0), less) for more in SETTLES for less in SWITCHES]
+        settle, less = min(tried, key=stream_error)
+        fit.device["head_switch_ms"] = round(max(switch - less, 0.0), 4)
+        fit.device["write_settle_ms"] = settle = round(settle, 4)
+        # A stream of writes is fast until the cache is full.
+        elapsed = np.cumsum(logs["write-stream"].latency_ms)
+        by_blocks = {}
+        for each in BLOCKS:
+            log = served("write-stream", write_cache={**chosen, "blocks": each})
+            by_blocks[each] = float(np.mean(np.abs(np.cumsum(log.latency_ms) - elapsed)))
+        chosen["blocks"] = min(by_blocks, key=by_blocks.__getitem__)
+        same = [each for each in BLOCKS if by_blocks[each] < 1.2 * by_blocks[chosen["blocks"]]]
+        sizes = f"{min(same)} to {max(same)}"
+    fit.device["write_cache"] = chosen
     text = {each: "all" if each is None else str(each) for each in WINDOWS}
     fit.parameters += [
         Parameter("write_settle_ms", f"{settle:.3f}", "ms", f"±{half:.2g}" if half else NOT_IDENTIFIABLE),
         Parameter("write_cache.window", text[window], "", f"{text[near[0]]} to {text[near[-1]]}"),
         Parameter("write_cache.extents", str(extents), "", f"{alike[0]} to {alike[-1]}"),
-        Parameter("write_cache.blocks", str(blocks), "", sizes),
+        Parameter("write_cache.blocks", str(chosen["blocks"]), "", sizes),
     ]
