@@ -746,7 +746,10 @@ def _boundaries(
     number = len(candidates)
     candidates = np.repeat(candidates, len(shift)) + np.tile(shift, number) * zone.sectors_per_track
     passed = np.searchsorted(lbns, candidates) - cut
-    return candidates, np.abs(passed) + np.tile(cost, number)
+    contradicted = np.abs(passed) + np.tile(cost, number)
+    # Where no changes are visible, a zone may begin with any track between two reads.
+    best = np.sort(np.argsort(contradicted, kind="stable")[:MOST_CANDIDATES])
+    return candidates[best], contradicted[best]
 
 
 def _shifts(zone: ZoneMap) -> "tuple[NDArray[np.int64], NDArray[np.float64]]":
@@ -762,6 +765,8 @@ def _shifts(zone: ZoneMap) -> "tuple[NDArray[np.int64], NDArray[np.float64]]":
     return shift, np.abs(shift) * each
 
 
+#: Most beginnings of a zone that are tried, those that reads contradict least.
+MOST_CANDIDATES = 300
 #: Most tracks by which the first track after a change is found wrong.
 MOST_SHIFT = 6
 #: Cost of a zone that is not a whole number of cylinders, as a number of reads that contradict its end.
