@@ -730,7 +730,8 @@ def _boundaries(
     """Return LBNs at which a zone may begin, and the number of reads that contradict each."""
     import numpy as np
 
-    earliest, latest = between
+    # The ranges overlap if the outermost reads of a zone agree with the other one by chance.
+    earliest, latest = min(between), max(between)
     agreement = np.cos(2 * np.pi * _residuals(zone, lbns, angles))
     # The angles of the zone before need not agree up to its end: its last group of cylinders may be narrower.
     gain = np.concatenate([np.cumsum((agreement - LEAST_COHERENCE)[::-1])[::-1], [0.0]])
