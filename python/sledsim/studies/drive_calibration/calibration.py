@@ -19,7 +19,7 @@ from sledsim.show.shown import Plain, Tabled
 from sledsim.show.tables import Table, number
 from sledsim.studies.drive_calibration.fitting import Fit, Parameter, fit_behaviour, fit_mechanics, flush_times_ms
 from sledsim.studies.drive_calibration.jobs import FLUSH, Job, make_jobs, read_description
-from sledsim.studies.drive_calibration.serving import Log, serve_job
+from sledsim.studies.drive_calibration.serving import Log, serve_job, serve_model
 from sledsim.studies.validation.drive import demerit_ms
 
 if TYPE_CHECKING:
@@ -250,11 +250,7 @@ def _residuals(fit: Fit, logs: Mapping[str, Log], jobs: Mapping[str, Job]) -> li
     for name, log in logs.items():
         if name in ("rotation", "probes", "hits"):
             continue
-        rows = slice(0, min(len(jobs[name].lbns), COMPARED))
-        some = replace(
-            jobs[name], lbns=jobs[name].lbns[rows], sectors=jobs[name].sectors[rows], ops=jobs[name].ops[rows]
-        )
-        model = serve_job(Session({"device": device}), some)
+        model = serve_model(fit.device, name, jobs, COMPARED)
         if name.startswith("flush-"):
             writes = int(name.removeprefix("flush-"))
             means = flush_times_ms(log, writes), flush_times_ms(model, writes)

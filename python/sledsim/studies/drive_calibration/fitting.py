@@ -4,31 +4,37 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
-from sledsim.runs.session import Session
 from sledsim.show.faults import make_error
 from sledsim.studies.drive_calibration.geometry import (
     Accesses,
+    ZoneMap,
     chained,
+    find_boundaries,
     find_period,
     find_zones,
     join_zones,
+    refit_zones,
     streams_of,
 )
 from sledsim.studies.drive_calibration.jobs import SMALL, Job
 from sledsim.studies.drive_calibration.mechanics import (
+    MOST_SURFACES,
     DiskLayout,
     SeekFit,
-    find_layout,
     find_moves,
     fit_time,
-    likely_surfaces,
+    layout_of,
+    misfit_ms,
+    positions,
     seek_curve,
 )
-from sledsim.studies.drive_calibration.serving import Log, serve_job
+from sledsim.studies.drive_calibration.serving import Log, serve_model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["NOT_IDENTIFIABLE", "Parameter", "accesses_of", "fit_behaviour", "fit_mechanics", "flush_times_ms"]
 
@@ -46,8 +52,11 @@ STREAM_READS = 4000
 SWITCHES = (0.0, 0.1, 0.2, 0.3)
 #: Capacities of the write cache that are tried, blocks.
 BLOCKS = (1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 524288)
-#: Settling times of writes that are tried, ms.
-SETTLES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8)
+#: Changes of the settling time of writes that are tried, as shares of half its interval.
+SETTLES = (0.0, -0.5, 0.5, -1.0, 1.0)
+#: Square of the relative error of a stream that weighs as much as a change of the settling time by half its interval,
+#: or of the head switch by 0.1 ms.
+UNLIKELY = 0.0002
 #: Numbers of ranges that are tried for the write cache.
 EXTENTS = (16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048)
 
@@ -118,31 +127,30 @@ def fit_mechanics(logs: "Mapping[str, Log]", capacity: int) -> Fit:
     streams = streams_of(accesses_of(logs["streams"]), period)
     last = probes.lbns + probes.sectors - 1
     found = find_zones(streams, last, probes.end_ms / period)
+    overhead, bus = _overhead(logs["hits"])
     if not found:
-        message = "no tracks in the streams: the link or the host is slower than the medium"
+        message = (
+            f"no tracks in the streams: the link or the host, at {0.512 / bus if bus else 0:.0f} MB/s from the drive's "
+            "buffer, is slower than the medium, or the host pauses: measure again on an idle machine, with a faster "
+            "link or a larger --scale"
+        )
         raise make_error(SledsimError, "misfit", message, path="streams", value=len(streams))
-    angles = probes.end_ms / period
-    tried: dict[int, tuple[float, DiskLayout]] = {}
-    for surfaces in [1, *likely_surfaces(join_zones(found, last, angles))[:CANDIDATES]]:
-        layout = find_layout(join_zones(found, last, angles, surfaces), capacity, surfaces)
-        tried[surfaces] = (find_moves(probes, layout, period)[1], layout)
-    best = max(share for share, _ in tried.values())
-    # Of the layouts that explain as much as the best one, the most likely.
-    surfaces = next(each for each in [*list(tried)[1:], 1] if tried[each][0] >= best - 0.002)
-    layout = tried[surfaces][1]
+    layout = _layout(found, probes, period, capacity)
     for _ in range(2):
-        moves, share, residual = find_moves(probes, layout, period)
+        residual = find_moves(probes, layout, period)[2]
         near = np.abs(residual) < 0.1
         period = float(1 / (1 / period - np.polyfit(probes.end_ms[near], residual[near], 1)[0]))
-        layout = find_layout(join_zones(found, last, probes.end_ms / period, surfaces), capacity, surfaces)
+        layout = replace(layout, zones=refit_zones(layout.zones, last, probes.end_ms / period))
     moves, share, residual = find_moves(probes, layout, period)
     if share < LEAST_SHARE:
-        message = f"the layout explains only {100 * share:.0f} % of the random reads"
+        message = (
+            f"the layout explains only {100 * share:.0f} % of the random reads: measure again on an idle machine, "
+            "with a larger --scale"
+        )
         raise make_error(SledsimError, "misfit", message, path="probes", value=round(share, 3))
     cylinders = sum(layout.cylinders())
-    seeks = seek_curve(moves.rows(moves.reads), cylinders, period)
-    overhead, bus = _overhead(logs["hits"])
     base = overhead + bus * SMALL
+    seeks = seek_curve(moves.rows(moves.reads), cylinders, period, base)
     device: dict[str, Any] = {
         "mechanism": "disk",
         "block_bytes": 512,
@@ -177,7 +185,9 @@ def fit_mechanics(logs: "Mapping[str, Log]", capacity: int) -> Fit:
     parameters = [
         Parameter("rotation_rpm", f"{60_000 / period:.5f}", "rpm", f"±{60_000 / period * period_half / period:.1g}"),
         Parameter("zones", str(len(zones)), "", f"{100 * share:.1f} % of reads end as the layout says"),
-        Parameter("sectors_per_track", f"{zones[0].sectors_per_track} to {zones[-1].sectors_per_track}", "", "±0.5"),
+        Parameter(
+            "sectors_per_track", f"{zones[0].sectors_per_track} to {zones[-1].sectors_per_track}", "", "whole numbers"
+        ),
         Parameter("media rate", f"{rates[0]:.1f} to {rates[1]:.1f}", "MB/s", ""),
         Parameter("mapping", str(device["mapping"]), "", "order of heads: " + NOT_IDENTIFIABLE),
         Parameter("surfaces", str(layout.surfaces), "", "" if len(zones) > 2 else NOT_IDENTIFIABLE),
@@ -197,6 +207,47 @@ def fit_mechanics(logs: "Mapping[str, Log]", capacity: int) -> Fit:
         *(Parameter(name, str(device[name]), "", NOT_IDENTIFIABLE) for name in ("buffer_segments", "segment_blocks")),
     ]
     return Fit(device, parameters)
+
+
+#: Time by which positioning times contradict a layout for its likelihood to fall by a factor of e, ms.
+MISFIT_MS = 0.5
+#: Logarithm of the factor by which a read that ends at another angle makes a layout less likely.
+ODD_READ = 2.0
+#: Logarithm of the odds against groups of no more cylinders than a drive can have surfaces: known ones have hundreds.
+NARROW = 10.0
+
+
+def _layout(found: list[tuple[ZoneMap, int, int]], probes: Accesses, period: float, capacity: int) -> DiskLayout:
+    """Return the most likely layout of zones.
+
+    Zones of whole cylinders, angles of reads, and positioning times that depend only on distance and surface all make a
+    number of surfaces likely.
+    """
+    last, angles = probes.lbns + probes.sectors - 1, probes.end_ms / period
+    boundaries = find_boundaries(found, last, angles)
+    zones = [zone for zone, _, _ in found]
+    changes = zones[0].tracks_per_change
+
+    def joined(surfaces: int) -> tuple[float, list[ZoneMap]]:
+        placed, likely = join_zones(zones, boundaries, last, angles, surfaces)
+        return likely, placed
+
+    every = {surfaces: joined(surfaces) for surfaces in range(1, MOST_SURFACES + 1)}
+    chosen = sorted(every, key=lambda surfaces: -every[surfaces][0])[:CANDIDATES]
+    tried = []
+    if changes is not None and changes in every:
+        chosen.append(changes)
+    for surfaces in {*chosen, 1}:
+        likely, placed = every[surfaces]
+        ends = [zone.first for zone in placed[1:]] + [capacity]
+        # The tracks between changes are those of a cylinder, or of a group on one surface.
+        for group in {None if surfaces == changes else changes, changes}:
+            layout = DiskLayout(placed, ends, surfaces, group)
+            moves, share, _ = find_moves(probes, layout, period)
+            contradicted = misfit_ms(moves.rows(moves.reads), period) / MISFIT_MS + ODD_READ * (1 - share)
+            narrow = NARROW if group and group <= MOST_SURFACES else 0.0
+            tried.append((likely - narrow - len(probes.lbns) * contradicted, layout))
+    return max(tried, key=lambda each: each[0])[1]
 
 
 def _seek_parameters(seeks: SeekFit, base: float) -> list[Parameter]:
@@ -235,11 +286,16 @@ def flush_times_ms(log: Log, writes: int) -> float:
     """
     import numpy as np
 
+    # The first flush also writes what earlier jobs left in the cache.
+    return float(np.mean(flush_durations_ms(log, writes)[1:]))
+
+
+def flush_durations_ms(log: Log, writes: int) -> "NDArray[np.float64]":
+    """Return the times of all flushes but the last one: see :func:`flush_times_ms`."""
     groups = len(log.stamps_ms) // writes
     last = log.stamps_ms[writes - 1 :: writes][: groups - 1]
     first = log.stamps_ms[writes::writes][: groups - 1] - log.latency_ms[writes::writes][: groups - 1]
-    # The first flush also writes what earlier jobs left in the cache.
-    return float(np.mean((first - last)[1:]))
+    return first - last
 
 
 def fit_behaviour(
@@ -261,9 +317,9 @@ def fit_behaviour(
     device = fit.device
 
     def served(name: str, **keys: Any) -> Log:
-        return serve_job(Session({"device": {"name": "calibrated", **device, **keys}}), jobs[name])
+        return serve_model({**device, **keys}, name, jobs)
 
-    _fit_switch(fit, logs["streams"], jobs["streams"])
+    _fit_switch(fit, logs["streams"], jobs)
     queues = [name for name in logs if name.startswith("queue-")]
     if queues:
         step("command queue")
@@ -300,18 +356,16 @@ def fit_behaviour(
     _fit_write_cache(fit, logs, jobs, served)
 
 
-def _fit_switch(fit: Fit, streams: Log, job: Job) -> None:
+def _fit_switch(fit: Fit, streams: Log, jobs: "Mapping[str, Job]") -> None:
     """Shorten the head switch and the shortest seeks, within their intervals, until streams keep up with the skews."""
     import numpy as np
 
-    rows = slice(0, STREAM_READS)
-    some = replace(job, lbns=job.lbns[rows], sectors=job.sectors[rows], ops=job.ops[rows])
-    measured = float(np.mean(streams.latency_ms[rows]))
+    measured = float(np.mean(streams.latency_ms[:STREAM_READS]))
     switch, points = fit.device["head_switch_ms"], fit.device["seek"]["points"]
     for less in SWITCHES:
         short = [[d, max(t - less, 0.0) if d <= 2 else t] for d, t in points]
         keys = {"head_switch_ms": round(max(switch - less, 0.0), 4), "seek": {"curve": "table", "points": short}}
-        found = serve_job(Session({"device": {"name": "calibrated", **fit.device, **keys}}), some).latency_ms
+        found = serve_model({**fit.device, **keys}, "streams", jobs, STREAM_READS).latency_ms
         if abs(np.mean(found) / measured - 1) < 0.02:
             fit.device.update(keys)
             return
@@ -320,8 +374,6 @@ def _fit_switch(fit: Fit, streams: Log, job: Job) -> None:
 def _fit_write_through(fit: Fit, logs: "Mapping[str, Log]", jobs: "Mapping[str, Job]", period: float) -> None:
     """Fit the settling of writes of a drive without write cache."""
     import numpy as np
-
-    from sledsim.studies.drive_calibration.mechanics import layout_of
 
     layout = layout_of(fit.device)
     moves, share, _ = find_moves(accesses_of(logs["writes"]), layout, period)
@@ -340,6 +392,31 @@ def _fit_write_through(fit: Fit, logs: "Mapping[str, Log]", jobs: "Mapping[str, 
     fit.parameters.append(Parameter("write_cache", "none", "", "writes wait for the medium"))
 
 
+def _settling_of_flushes(fit: Fit, logs: "Mapping[str, Log]", served: "Callable[..., Log]") -> tuple[float, float]:
+    """Return the settling time of writes, and half its 95 % interval, from flushes after single writes.
+
+    The same is computed from a simulation without settling, whose difference to the measurement is the settling.
+    """
+    import numpy as np
+
+    found = positions(layout_of(fit.device), logs["flush-1"].lbns)
+    distance = np.abs(np.diff(found["cylinder"]))
+    points = np.array(fit.device["seek"]["points"])
+    seeks = np.where(distance > 0, np.interp(distance, points[:, 0], points[:, 1]), 0.0)
+    seeks = np.maximum(seeks, np.where(np.diff(found["head"]) != 0, fit.device["head_switch_ms"], 0.0))
+    period = 60_000 / fit.device["rotation_rpm"]
+
+    def positioning(log: Log) -> tuple[float, float]:
+        # The first flushes also write what earlier jobs left in the cache.
+        times = flush_durations_ms(log, 1)[1:]
+        return fit_time(times - seeks[1 : 1 + len(times)], period)
+
+    (measured, half), (without, _) = (
+        positioning(log) for log in (logs["flush-1"], served("flush-1", write_cache={"blocks": 65536, "extents": 512}))
+    )
+    return max(measured - without, 0.0), float(np.sqrt(2) * half)
+
+
 def _fit_write_cache(
     fit: Fit, logs: "Mapping[str, Log]", jobs: "Mapping[str, Job]", served: "Callable[..., Log]"
 ) -> None:
@@ -350,59 +427,22 @@ def _fit_write_cache(
     measured = {name: flush_times_ms(logs[name], number) for name, number in groups.items()}
 
     switch = fit.device["head_switch_ms"]
+    settle, half = _settling_of_flushes(fit, logs, served) if "flush-1" in logs else (0.0, None)
+    fit.device["write_settle_ms"] = round(settle, 4)
 
-    def error(times: tuple[float, float], window: int | None, names: "Iterable[str]") -> float:
-        """Return the error of a settling time and a reduction of the head switch, ms."""
-        keys = {
-            "write_settle_ms": times[0],
-            "head_switch_ms": max(switch - times[1], 0.0),
-            "write_cache": {"blocks": 65536, "extents": 512, "window": window},
-        }
+    def error(window: int | None) -> float:
+        cache = {"blocks": 65536, "extents": 512, "window": window}
         total = 0.0
-        for name in names:
-            log = served(name, **keys)
-            if name in groups:
-                found, true = flush_times_ms(log, groups[name]), measured[name]
-            else:
-                found, true = float(np.mean(log.latency_ms)), float(np.mean(logs[name].latency_ms))
-            total += float(np.log(max(found, 0.1) / max(true, 0.1))) ** 2
+        for name in groups:
+            if name != "flush-1":
+                found = flush_times_ms(served(name, write_cache=cache), groups[name])
+                total += float(np.log(max(found, 0.1) / max(measured[name], 0.1))) ** 2
         return total
 
-    streams = [name for name in ("write-stream",) if name in logs]
-    times = (0.0, 0.0)
-    window: int | None = 8
-    errors: dict[int | None, float] = {}
-    settles: dict[tuple[float, float], float] = {}
-    for _ in range(2):
-        # The settling decides the time of a single write. With a switch that is too long for the skews, a stream of
-        # writes would lose revolutions.
-        names = [*(name for name in groups if name != "flush-64"), *streams]
-        settles = {
-            (settle, less): error((settle, less), window, names)
-            for settle in SETTLES
-            for less in (SWITCHES if streams else (0.0,))
-        }
-        times = min(settles, key=settles.__getitem__)
-        errors = {each: error(times, each, (name for name in groups if name != "flush-1")) for each in WINDOWS}
-        window = min(errors, key=errors.__getitem__)
-    settle = times[0]
-    fit.device["head_switch_ms"] = round(max(switch - times[1], 0.0), 4)
+    errors = {each: error(each) for each in WINDOWS}
+    window = min(errors, key=errors.__getitem__)
     near = [each for each in WINDOWS if errors[each] < errors[window] + 0.002]
-    keys = {"write_settle_ms": settle}
-    fit.device["write_settle_ms"] = settle
-    chosen: dict[str, Any] = {"window": window} if window else {}
-    blocks, sizes = 65536, NOT_IDENTIFIABLE
-    if streams:
-        # A stream of writes is fast until the cache is full.
-        true = np.cumsum(logs["write-stream"].latency_ms)
-        by_blocks = {}
-        for each in BLOCKS:
-            log = served("write-stream", **keys, write_cache={**chosen, "extents": 512, "blocks": each})
-            by_blocks[each] = float(np.mean(np.abs(np.cumsum(log.latency_ms) - true)))
-        blocks = min(by_blocks, key=by_blocks.__getitem__)
-        same = [each for each in BLOCKS if by_blocks[each] < 1.2 * by_blocks[blocks]]
-        sizes = f"{min(same)} to {max(same)}"
-    chosen["blocks"] = blocks
+    chosen: dict[str, Any] = {"blocks": 65536} | ({"window": window} if window else {})
     mean = float(np.mean(logs["writes"].latency_ms))
 
     def write_error(extents: int) -> float:
@@ -416,12 +456,37 @@ def _fit_write_cache(
     by_extents = {extents: write_error(extents) for extents in EXTENTS}
     extents = min(by_extents, key=by_extents.__getitem__)
     alike = [each for each in EXTENTS if by_extents[each] < by_extents[extents] + 0.03]
-    alike_settles = [each[0] for each in settles if settles[each] < settles[times] + 0.004]
-    fit.device["write_cache"] = {**chosen, "extents": extents}
+    chosen["extents"] = extents
+    sizes = NOT_IDENTIFIABLE
+    if "write-stream" in logs:
+        # With a settling or a switch that is too long for the skews, a stream of writes would lose revolutions.
+        true = float(np.mean(logs["write-stream"].latency_ms))
+        spread = half or 0.1
+
+        def stream_error(times: tuple[float, float]) -> float:
+            keys = {"write_settle_ms": times[0], "head_switch_ms": max(switch - times[1], 0.0)}
+            found = float(np.mean(served("write-stream", **keys, write_cache=chosen).latency_ms))
+            changes = ((times[0] - settle) / spread) ** 2 + (times[1] / 0.1) ** 2
+            return float(np.log(found / true)) ** 2 + UNLIKELY * changes
+
+        tried = [(max(settle + more * spread, 0.0), less) for more in SETTLES for less in SWITCHES]
+        settle, less = min(tried, key=stream_error)
+        fit.device["head_switch_ms"] = round(max(switch - less, 0.0), 4)
+        fit.device["write_settle_ms"] = settle = round(settle, 4)
+        # A stream of writes is fast until the cache is full.
+        elapsed = np.cumsum(logs["write-stream"].latency_ms)
+        by_blocks = {}
+        for each in BLOCKS:
+            log = served("write-stream", write_cache={**chosen, "blocks": each})
+            by_blocks[each] = float(np.mean(np.abs(np.cumsum(log.latency_ms) - elapsed)))
+        chosen["blocks"] = min(by_blocks, key=by_blocks.__getitem__)
+        same = [each for each in BLOCKS if by_blocks[each] < 1.2 * by_blocks[chosen["blocks"]]]
+        sizes = f"{min(same)} to {max(same)}"
+    fit.device["write_cache"] = chosen
     text = {each: "all" if each is None else str(each) for each in WINDOWS}
     fit.parameters += [
-        Parameter("write_settle_ms", f"{settle:.2f}", "ms", f"{min(alike_settles):.2f} to {max(alike_settles):.2f}"),
+        Parameter("write_settle_ms", f"{settle:.3f}", "ms", f"±{half:.2g}" if half else NOT_IDENTIFIABLE),
         Parameter("write_cache.window", text[window], "", f"{text[near[0]]} to {text[near[-1]]}"),
         Parameter("write_cache.extents", str(extents), "", f"{alike[0]} to {alike[-1]}"),
-        Parameter("write_cache.blocks", str(blocks), "", sizes),
+        Parameter("write_cache.blocks", str(chosen["blocks"]), "", sizes),
     ]

@@ -10,14 +10,24 @@ from typing import TYPE_CHECKING
 
 from sledsim._core import SledsimError
 from sledsim.show.faults import make_error
+from sledsim.studies.drive_calibration.jobs import SMALL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Accesses", "Stream", "ZoneMap", "chained", "find_period", "find_zones", "join_zones", "streams_of"]
+__all__ = [
+    "Accesses",
+    "Stream",
+    "ZoneMap",
+    "chained",
+    "find_boundaries",
+    "find_period",
+    "find_zones",
+    "join_zones",
+    "refit_zones",
+    "streams_of",
+]
 
 #: Range of rotational speeds, revolutions per minute.
 LEAST_RPM, MOST_RPM = 2400, 20000
@@ -276,6 +286,9 @@ def find_zones(
 ) -> list[tuple[ZoneMap, int, int]]:
     """Return the zones of a drive, each with the range of LBNs that streams show; beginnings of zones are arbitrary.
 
+    Streams give the numbers of sectors per track, and reads the skews. Streams that reads contradict are left out: they
+    lie in two zones, or the host paused.
+
     Parameters
     ----------
     streams
@@ -287,20 +300,43 @@ def find_zones(
 
     order = np.argsort(lbns)
     lbns, angles = lbns[order], angles[order]
-    found = []
-    for part in _same_zone(streams):
-        zone = _zone(part, lbns, angles)
-        if zone is not None:
-            found.append((zone, part[0].first, part[-1].end))
-    reads = [(lbns >= first) & (lbns < end) for _, first, end in found]
-    zones = _common_changes([zone for zone, _, _ in found], [(lbns[each], angles[each]) for each in reads])
-    return [(zone, first, end) for zone, (_, first, end) in zip(zones, found, strict=True)]
+    # Reads of one size may be slower than the medium: each size has groups, of which random reads contradict some.
+    sizes = {stream.size for stream in streams}
+    groups = [group for size in sizes for group in _same_zone([each for each in streams if each.size == size])]
+    groups.sort(key=lambda group: group[0].first)
+    while True:
+        found = [_zone_of(group, lbns, angles) for group in groups]
+        kept: list[list[Stream]] = []
+        sectors = 0
+        for i, (group, each) in enumerate(zip(groups, found, strict=True)):
+            before = next((other for other in reversed(found[:i]) if other), None)
+            after = next((other for other in found[i + 1 :] if other), None)
+            if each is None or any(_explains(other, each, lbns, angles) for other in (before, after) if other):
+                continue
+            # Without the streams between them, two groups may be of the same zone.
+            if each.zone.sectors_per_track == sectors:
+                kept[-1].extend(group)
+            else:
+                kept.append(list(group))
+            sectors = each.zone.sectors_per_track
+        if len(kept) == len(groups):
+            break
+        groups = kept
+    known = [each for each in found if each]
+    reads = [(lbns[each.reads], angles[each.reads]) for each in known]
+    zones = _with_changes([each.zone for each in known], reads)
+    ranges = []
+    for group, (inside, _) in zip(groups, reads, strict=True):
+        # The outermost reads may agree by chance.
+        first, end = inside[min(2, len(inside) - 1)], inside[max(len(inside) - 3, 0)]
+        ranges.append((min(group[0].first, int(first)), max(group[-1].end, int(end) + 1)))
+    return [(zone, first, end) for zone, (first, end) in zip(zones, ranges, strict=True)]
 
 
-def join_zones(
-    found: list[tuple[ZoneMap, int, int]], lbns: "NDArray[np.int64]", angles: "NDArray[np.float64]", surfaces: int = 1
-) -> list[ZoneMap]:
-    """Find the first sector of each zone, where the angles of reads change from one zone's to the next one's.
+def find_boundaries(
+    found: list[tuple[ZoneMap, int, int]], lbns: "NDArray[np.int64]", angles: "NDArray[np.float64]"
+) -> "list[tuple[NDArray[np.int64], NDArray[np.float64]]]":
+    """Return the LBNs at which each zone may begin, with the number of reads that contradict each.
 
     Parameters
     ----------
@@ -308,8 +344,6 @@ def join_zones(
         The zones, from :func:`find_zones`.
     lbns, angles
         As for :func:`find_zones`.
-    surfaces
-        Number of surfaces: a zone has a multiple of as many tracks.
 
     Raises
     ------
@@ -330,14 +364,53 @@ def join_zones(
             )
             raise make_error(SledsimError, "misfit", message, path="probes", value=first)
         choices.append(_boundaries(before, zone, lbns[known], angles[known], (earliest, latest)))
-    zones = [zone for zone, _, _ in found]
-    firsts = _consistent(zones, choices, surfaces)
-    placed = []
-    for zone, first, end in zip(zones, firsts, [*firsts[1:], 1 << 62], strict=True):
-        inside = (lbns >= first) & (lbns < end)
-        is_known = zone.coherence >= LEAST_COHERENCE
-        placed.append(_with_angle(replace(zone, first=first), lbns[inside], angles[inside], skew_is_known=is_known))
-    return placed
+    return choices
+
+
+def join_zones(
+    zones: list[ZoneMap],
+    boundaries: "list[tuple[NDArray[np.int64], NDArray[np.float64]]]",
+    lbns: "NDArray[np.int64]",
+    angles: "NDArray[np.float64]",
+    surfaces: int = 1,
+) -> tuple[list[ZoneMap], float]:
+    """Return the zones with their first sectors, and the logarithm of the likelihood of a number of surfaces.
+
+    Parameters
+    ----------
+    zones
+        The zones, from :func:`find_zones`.
+    boundaries
+        Their possible first sectors, from :func:`find_boundaries`.
+    lbns, angles
+        As for :func:`find_zones`.
+    surfaces
+        Number of surfaces: a zone has a multiple of as many tracks.
+    """
+    firsts, likely = _consistent(zones, boundaries, surfaces)
+    placed = [replace(zone, first=first) for zone, first in zip(zones, firsts, strict=True)]
+    return refit_zones(placed, lbns, angles), likely
+
+
+def refit_zones(zones: list[ZoneMap], lbns: "NDArray[np.int64]", angles: "NDArray[np.float64]") -> list[ZoneMap]:
+    """Return zones with refined skews and angles.
+
+    Parameters
+    ----------
+    zones
+        The zones, of which each ends where the next one begins.
+    lbns, angles
+        As for :func:`find_zones`.
+    """
+    import numpy as np
+
+    order = np.argsort(lbns)
+    lbns, angles = lbns[order], angles[order]
+    bounds = np.searchsorted(lbns, [*(zone.first for zone in zones), 1 << 62])
+    return [
+        _with_angle(zone, lbns[first:end], angles[first:end])
+        for zone, first, end in zip(zones, bounds[:-1], bounds[1:], strict=True)
+    ]
 
 
 def _same_zone(streams: list[Stream]) -> list[list[Stream]]:
@@ -359,151 +432,292 @@ def _median(values: list[float]) -> float:
     return float(np.median(values))
 
 
-def _zone(streams: list[Stream], lbns: "NDArray[np.int64]", angles: "NDArray[np.float64]") -> ZoneMap | None:
-    """Return the zone of some streams; its first sector is arbitrary but begins a track, and follows a change."""
+def _tracks_of(streams: list[Stream]) -> tuple[int, int, int] | None:
+    """Return the number of sectors per track and the beginning of a track that most steps of streams agree with.
+
+    The third value is the number of sectors by which the first one may be wrong.
+    """
     import numpy as np
 
-    at = np.concatenate([stream.steps_at for stream in streams])
-    jumps = np.concatenate([stream.steps for stream in streams])
-    size, rough = streams[0].size, _median([stream.sectors_per_track for stream in streams])
-    best = (0.0, 0, 0)
-    for sectors in range(round(rough * 0.998) - 2, round(rough * 1.002) + 3):
-        phases = np.sort(at % sectors)
-        twice = np.concatenate([phases, phases + sectors])
-        within = np.searchsorted(twice, phases + size) - np.arange(len(phases))
-        most = int(np.argmax(within))
+    rough = _median([stream.sectors_per_track for stream in streams])
+    # The smaller the reads, the more precise are their ends; but the smallest may be slower than the medium.
+    for size in sorted({stream.size for stream in streams}):
+        at = np.concatenate([stream.steps_at for stream in streams if stream.size == size])
+        best = (0.0, 0, 0)
+        for sectors in range(round(rough * 0.998) - 2, round(rough * 1.002) + 3):
+            phases = np.sort(at % sectors)
+            twice = np.concatenate([phases, phases + sectors])
+            within = np.searchsorted(twice, phases + size) - np.arange(len(phases))
+            most = int(np.argmax(within))
+            best = max(best, (float(within[most]) / len(phases), sectors, int(phases[most])))
+        share, sectors, boundary = best
         # The boundary is after the beginning of each late step, and before its end.
-        best = max(best, (float(within[most]) / len(phases), sectors, int(phases[most] + within[most] * 0)))
-    share, sectors, boundary = best
-    fits = (at - boundary) % sectors < size
-    if share < 0.5 or fits.sum() < 8:
-        return None
-    at, jumps = at[fits], jumps[fits] % 1.0
-    boundary += int(np.quantile((at - boundary) % sectors, 0.97))
-    tracks = np.round((at - boundary) / sectors).astype(np.int64) + 1
-    skew, extra, period, first = _changes(tracks, jumps)
-    zone = ZoneMap(int(boundary + (first - 1) * sectors), sectors, period, skew, extra)
-    inside = (lbns >= streams[0].first) & (lbns < streams[-1].end)
-    return _with_angle(zone, lbns[inside], angles[inside])
+        after = (at - boundary) % sectors
+        fits = after < size
+        if share >= 0.5 and fits.sum() >= 8:
+            # A track that begins inside the streams, not near LBN 0: its place does not depend on a wrong number.
+            begin = boundary + int(np.quantile(after[fits], 0.97)) + int(at[len(at) // 2]) // sectors * sectors
+            return sectors, begin, min(size * sectors // (int(np.ptp(at)) or 1), MOST_SLACK)
+    return None
 
 
-def _changes(tracks: "NDArray[np.int64]", jumps: "NDArray[np.float64]") -> tuple[float, float, int | None, int]:
-    """Return the skew, the additional skew at changes, the tracks between changes, and the first track after one."""
+#: Most sectors by which streams leave the number of sectors per track open.
+MOST_SLACK = 24
+#: Reads around a stream that show the skew of its zone.
+AROUND = 80
+#: Least number of pairs of reads that show a skew.
+LEAST_READS = 12
+#: Least number of reads of a zone times the square of their coherence. Reads of another zone exceed it by chance with a
+#: probability of exp(-30) for each skew that is tried.
+LEAST_EVIDENCE = 30.0
+#: Largest residual angle of a read without the skews at changes, revolutions.
+MOST_TURN = 0.1
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A zone, and which reads, in the order of LBNs, are in it."""
+
+    zone: ZoneMap
+    reads: slice
+
+
+def _zone_of(streams: list[Stream], lbns: "NDArray[np.int64]", angles: "NDArray[np.float64]") -> _Found | None:
+    """Return the zone of some streams, without changes; ``None`` if reads contradict it."""
     import numpy as np
 
-    beyond = (jumps - np.median(jumps) + 0.05) % 1.0
-    tracks, jumps = tracks[beyond < 0.5], jumps[beyond < 0.5]
-    ordered = np.sort(jumps)
-    # Two kinds of jumps: the split with the largest variance between them.
-    number = np.arange(1, len(ordered))
-    sums = np.cumsum(ordered)
-    apart = (sums[-1] - sums[:-1]) / (len(ordered) - number) - sums[:-1] / number
-    between = number * (len(ordered) - number) * apart**2
-    between[-1:] = 0.0
-    split = int(np.argmax(between)) + 1 if len(ordered) > 4 else 0
-    low, high = ordered[:split], ordered[split:]
-    noise = np.median(np.abs(low - np.median(low))) if split else 0.0
-    if split < 2 or np.median(high) - np.median(low) < max(0.015, 5 * noise):
-        return float(np.median(jumps)), 0.0, None, int(tracks[0])
-    # Outliers are not periodic: the period is that which most changes keep.
-    limit = (np.median(low) + np.median(high)) / 2
-    late = np.unique(tracks[jumps > limit])
-    skew = float(np.median(low))
-    extra = float(np.median(jumps[jumps > limit])) - skew
-    if len(late) < 2:
-        return skew, 0.0, None, int(tracks[0])
-    apart = np.diff(late)
-    best = (0.0, 1, int(late[0]))
-    seen, times = np.unique(apart, return_counts=True)
-    usual = len(np.unique(tracks)) / len(late)
-    for period in np.sort(seen[np.argsort(times)[-20:]]):
-        if not usual / 1.6 < period < 1.6 * usual:
-            continue
-        phases, counts = np.unique(late % period, return_counts=True)
-        share = counts.max() / len(late)
-        if share > best[0] + 0.05 or (share > best[0] - 0.05 and period > best[1] and share > 0.6):
-            best = (float(share), int(period), int(phases[np.argmax(counts)]))
-    share, period, phase = best
-    return (skew, extra, period, phase) if share > 0.6 else (skew, 0.0, None, int(tracks[0]))
+    tracks = _tracks_of(streams)
+    if tracks is None:
+        return None
+    sectors, begin, slack = tracks
+    zone = ZoneMap(begin, sectors, None, 0.0, 0.0)
+    first, end = np.searchsorted(lbns, [streams[0].first, streams[-1].end]).tolist()
+    if end - first < AROUND:
+        # Few reads are among the streams: those around them that agree with the nearest ones are in the zone, too.
+        middle = (first + end) // 2
+        for number in (AROUND, AROUND // 2):
+            nearest = slice(max(middle - number // 2, 0), middle + number // 2)
+            near = _with_skew(zone, lbns[nearest], angles[nearest])
+            if near.coherence >= LEAST_COHERENCE:
+                break
+        gain = np.cos(2 * np.pi * _residuals(near, lbns, angles)) - LEAST_COHERENCE
+        first = middle - int(np.argmax(np.concatenate([[0.0], np.cumsum(gain[:middle][::-1])])))
+        end = middle + int(np.argmax(np.concatenate([[0.0], np.cumsum(gain[middle:])])))
+    reads = slice(first, end)
+    if end - first < LEAST_EVIDENCE:
+        return None
+    zone = _with_skew(zone, lbns[reads], angles[reads])
+    if zone.coherence < LEAST_COHERENCE or zone.reads * zone.coherence**2 < LEAST_EVIDENCE:
+        return None
+    if not slack:
+        return _Found(_with_boundary(zone, lbns[reads], angles[reads]), reads)
+    tried = []
+    for other in range(sectors - slack, sectors + slack + 1):
+        # The angle between sectors far apart stays the same. Skews are known up to whole revolutions.
+        for turns in (0, 1, 2):
+            skew = (turns + zone.skew) * other / sectors - turns
+            each = replace(zone, sectors_per_track=other, skew=skew)
+            tried.append(_with_boundary(each, lbns[reads], angles[reads]))
+    return _Found(max(tried, key=lambda each: each.coherence), reads)
 
 
-def _with_angle(
-    zone: ZoneMap, lbns: "NDArray[np.int64]", angles: "NDArray[np.float64]", *, skew_is_known: bool = False
-) -> ZoneMap:
-    """Refine the skew of a zone, and set its angle, so that reads agree best."""
+def _residuals(zone: ZoneMap, lbns: "NDArray[np.int64]", angles: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    """Return the angles of the ends of sectors less those of a zone, from -0.5 to 0.5 revolutions."""
+    return (_base(zone, lbns, angles) - zone.angle + 0.5) % 1.0 - 0.5
+
+
+def _with_boundary(zone: ZoneMap, lbns: "NDArray[np.int64]", angles: "NDArray[np.float64]") -> ZoneMap:
+    """Move the boundaries of tracks, which streams show only roughly, so that reads near them agree best."""
+    import numpy as np
+
+    most = min(zone.sectors_per_track // 8, 256) // SMALL * SMALL
+    moves = np.arange(-most, most + 1, SMALL // 2)
+    moved = [replace(zone, first=zone.first + move) for move in moves.tolist()]
+    agreement = np.array([np.abs(np.exp(2j * np.pi * _base(each, lbns, angles)).mean()) for each in moved])
+    # A read on the wrong side lowers the agreement by about (1 - cos(2 pi skew)) / reads.
+    best = np.flatnonzero(agreement >= agreement.max() - 0.05 / len(lbns))
+    return _with_angle(moved[int(best[len(best) // 2])], lbns, angles)
+
+
+def _explains(other: _Found, found: _Found, lbns: "NDArray[np.int64]", angles: "NDArray[np.float64]") -> bool:
+    """Return true if a neighbouring zone with more reads explains the reads of a zone about as well as the zone itself.
+
+    Over a few hundred tracks a wrong skew makes up for a slightly wrong number of sectors per track.
+    """
+    if other.zone.reads < found.zone.reads or other.zone.sectors_per_track == found.zone.sectors_per_track:
+        return False
+    explained = _with_angle(other.zone, lbns[found.reads], angles[found.reads]).coherence
+    return explained > found.zone.coherence - 0.02
+
+
+def _base(zone: ZoneMap, lbns: "NDArray[np.int64]", angles: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    """Return the angles of the ends of sectors less those that a zone with the angle 0 has, revolutions."""
+    return angles - zone.relative(lbns) - 1 / zone.sectors_per_track
+
+
+def _with_skew(zone: ZoneMap, lbns: "NDArray[np.int64]", angles: "NDArray[np.float64]") -> ZoneMap:
+    """Find the skew of a zone from the angles of reads.
+
+    Pairs of reads a few tracks apart show it roughly but without ambiguity; pairs farther apart refine it.
+    """
+    import numpy as np
+
+    tracks = (lbns - zone.first) // zone.sectors_per_track
+    base = _base(zone, lbns, angles)
+    reach = int(np.ptp(tracks))
+    width, last = 2, len(tracks) - 1
+    centers, spread = np.array([0.0]), 0.5
+    while True:
+        # For each read those after it at up to this number of tracks, but not fewer than a third of it.
+        near = np.searchsorted(tracks, tracks + max(width // 3, 1))
+        far = np.searchsorted(tracks, tracks + width, side="right") - 1
+        rows = np.flatnonzero((near <= far) & (far <= last))
+        rows = np.concatenate([rows, rows])
+        ends = np.concatenate([near[rows[: len(rows) // 2]], far[rows[: len(rows) // 2]]])
+        rows, ends = np.unique(np.stack([rows, ends]), axis=1)
+        if len(rows) > MOST_TURNS:
+            chosen = np.linspace(0, len(rows) - 1, MOST_TURNS).astype(int)
+            rows, ends = rows[chosen], ends[chosen]
+        if len(rows) >= LEAST_READS:
+            step = 0.1 / width
+            number = int(np.ceil(spread / step))
+            grid = (centers[:, None] + step * np.arange(-number, number + 1)[None, :]).ravel()
+            apart, turned = tracks[ends] - tracks[rows], base[ends] - base[rows]
+            score = np.cos(2 * np.pi * (turned[None, :] - grid[:, None] * apart[None, :])).mean(axis=1)
+            ordered = np.argsort(-score)
+            likely: list[float] = []
+            for at in ordered[score[ordered] >= score[ordered[0]] - 0.2]:
+                if all(abs(grid[at] - other) > 3 * step for other in likely):
+                    likely.append(float(grid[at]))
+            centers, spread = np.array(likely[:8]), 2 * step
+        if width >= reach:
+            break
+        width = min(3 * width, reach)
+    return max(
+        (_with_angle(replace(zone, skew=zone.skew + center), lbns, angles) for center in centers.tolist()),
+        key=lambda each: each.coherence,
+    )
+
+
+#: Most pairs of reads that are compared at each distance.
+MOST_TURNS = 600
+
+
+def _with_angle(zone: ZoneMap, lbns: "NDArray[np.int64]", angles: "NDArray[np.float64]") -> ZoneMap:
+    """Refine the skew of a zone by less than a revolution over all its tracks, and set its angle."""
     import numpy as np
 
     if len(lbns) < 4:
         return zone
     tracks = (lbns - zone.first) // zone.sectors_per_track
-    base = angles - zone.relative(lbns) - 1 / zone.sectors_per_track
+    base = _base(zone, lbns, angles)
     reach = float(np.ptp(tracks)) or 1.0
 
     def coherence(change: "NDArray[np.float64]") -> "NDArray[np.float64]":
         turned = np.exp(2j * np.pi * (base[None, :] - change[:, None] * tracks[None, :]))
         return np.asarray(np.abs(turned.mean(axis=1)), dtype=np.float64)
 
-    best = 0.0
-    for widest in (0.6 / reach,) if skew_is_known else (2.5 / zone.sectors_per_track, 10 / zone.sectors_per_track):
-        changes = np.arange(-widest, widest, 0.15 / reach)
-        parts = np.array_split(changes, max(len(changes) * len(lbns) // 2_000_000, 1))
-        found = np.concatenate([coherence(part) for part in parts])
-        best = float(changes[np.argmax(found)])
-        if found.max() >= LEAST_COHERENCE:
-            break
-    fine = best + np.linspace(-0.2, 0.2, 11 if skew_is_known else 81) / reach
-    best = fine[np.argmax(coherence(fine))]
+    changes = np.arange(-0.6, 0.61, 0.15) / reach
+    best = float(changes[np.argmax(coherence(changes))])
+    fine = best + np.linspace(-0.2, 0.2, 21) / reach
+    best = float(fine[np.argmax(coherence(fine))])
     residual = np.exp(2j * np.pi * (base - best * tracks)).mean()
-    if np.abs(residual) < LEAST_COHERENCE:
-        best = 0.0
     return replace(
         zone,
-        skew=zone.skew + float(best),
+        skew=zone.skew + best,
         angle=float(np.angle(residual) / (2 * np.pi)) % 1.0,
         coherence=float(np.abs(residual)),
         reads=len(lbns),
     )
 
 
-def _common_changes(
-    zones: list[ZoneMap], reads: "list[tuple[NDArray[np.int64], NDArray[np.float64]]]"
-) -> list[ZoneMap]:
-    """Give all zones the same number of tracks between changes: that of most of them."""
+#: Most tracks between changes.
+MOST_TRACKS = 1000
+#: Sawtooth harmonics that show the number of tracks between changes.
+HARMONICS = 4
+
+
+def _with_changes(zones: list[ZoneMap], reads: "list[tuple[NDArray[np.int64], NDArray[np.float64]]]") -> list[ZoneMap]:
+    """Find the number of tracks between changes, which zones have in common, and the skews at changes.
+
+    The angles of reads, less a constant skew, are a sawtooth of the number of the track. Its period is that of the
+    strongest harmonics.
+    """
     import numpy as np
 
-    periods = [zone.tracks_per_change for zone in zones if zone.tracks_per_change]
-    if not periods:
-        return zones
-    values, counts = np.unique(periods, return_counts=True)
-    period = int(values[np.argmax(counts)])
-    extra = float(np.median([zone.extra for zone in zones if zone.tracks_per_change == period]))
-    found = []
+    periods = np.arange(2, MOST_TRACKS + 1)
+    strength = np.zeros(len(periods))
+    residuals = []
     for zone, (lbns, angles) in zip(zones, reads, strict=True):
-        if zone.tracks_per_change == period:
-            found.append(zone)
+        tracks = (lbns - zone.first) // zone.sectors_per_track
+        left = _residuals(zone, lbns, angles)
+        good = np.abs(left) < 2 * MOST_TURN
+        tracks, left = tracks[good], left[good] - np.median(left[good]) if good.any() else left[good]
+        residuals.append((tracks, left))
+        if len(left) < LEAST_READS:
             continue
-        seen = zone.extra / zone.tracks_per_change if zone.tracks_per_change else 0.0
-        base = replace(zone, tracks_per_change=period, extra=extra, skew=zone.skew + seen - extra / period)
-        is_known = zone.coherence >= LEAST_COHERENCE
-        some = slice(None, None, max(len(lbns) // 400, 1))
-        coarse = _best_phase(base, range(period), lbns[some], angles[some], skew_is_known=is_known)
-        fine = _best_phase(coarse, range(-6, 7), lbns, angles, skew_is_known=True)
-        found.append(_with_angle(fine, lbns, angles, skew_is_known=True))
-    return found
+        turns = np.exp(-2j * np.pi * (tracks[None, :] / periods[:, None]))
+        power = np.ones_like(turns)
+        for harmonic in range(1, HARMONICS + 1):
+            power *= turns
+            # An odd number of half revolutions has no imaginary part, and twice the variance.
+            scale = np.where(2 * harmonic % periods == 0, 0.5, 1.0)
+            strength += scale * np.abs(power @ left) ** 2 / (len(left) * left.var() + 1e-12) / harmonic
+    best = int(np.argmax(strength))
+    # Of reads without changes, each zone and harmonic contributes an exponential variable of mean 1 / harmonic.
+    if strength[best] < 2.1 * len(zones) + 8 * np.sqrt(len(zones)) + 15:
+        return zones
+    period = int(periods[best])
+    fits = [_sawtooth(tracks, left, period) for tracks, left in residuals]
+    # Of two tracks either may follow the change: the longer skew is that of changes.
+    sign = np.sign(sum(total for _, total, _ in fits)) if period > 2 else 1.0
+    weights = np.array([max(weight, 1e-12) for _, _, weight in fits])
+    common = float(np.average([abs(_extra(fit)) for fit in fits], weights=weights)) * sign
+    changed = []
+    for zone, fit, (lbns, angles), (_, left) in zip(zones, fits, reads, residuals, strict=True):
+        phase = fit[0]
+        extra = _extra(fit) if len(left) >= 8 * LEAST_READS else common
+        if extra * sign < 0 and period == 2:
+            phase, extra = 1 - phase, -extra
+        placed = replace(
+            zone,
+            first=zone.first + phase * zone.sectors_per_track,
+            tracks_per_change=period,
+            skew=zone.skew - extra / period,
+            extra=extra,
+        )
+        placed = _with_angle(placed, lbns, angles)
+        tracks = (lbns - placed.first) // placed.sectors_per_track
+        left = _residuals(placed, lbns, angles)
+        good = np.abs(left) < MOST_TURN / 2
+        if good.sum() >= 8 * LEAST_READS:
+            # Without reads from the buffer, whose angles are arbitrary.
+            saw = tracks[good] // period - tracks[good] / period
+            more = float(np.cov(saw, left[good])[0, 1] / saw.var())
+            placed = _with_angle(
+                replace(placed, extra=placed.extra + more, skew=placed.skew - more / period), lbns, angles
+            )
+        changed.append(placed)
+    return changed
 
 
-def _best_phase(
-    zone: ZoneMap,
-    steps: "Iterable[int]",
-    lbns: "NDArray[np.int64]",
-    angles: "NDArray[np.float64]",
-    *,
-    skew_is_known: bool,
-) -> ZoneMap:
-    """Return a zone that begins some tracks earlier, such that reads agree best."""
-    moved = (replace(zone, first=zone.first - step * zone.sectors_per_track) for step in steps)
-    fits = (_with_angle(each, lbns, angles, skew_is_known=skew_is_known) for each in moved)
-    return max(fits, key=lambda each: each.coherence)
+def _extra(fit: tuple[int, float, float]) -> float:
+    """Return the additional skew at changes of a fit of :func:`_sawtooth`."""
+    return fit[1] / fit[2] if fit[2] else 0.0
+
+
+def _sawtooth(tracks: "NDArray[np.int64]", residuals: "NDArray[np.float64]", period: int) -> tuple[int, float, float]:
+    """Return the first track after a change, and the sums of products with the sawtooth and of its squares."""
+    import numpy as np
+
+    if len(tracks) < 2:
+        return 0, 0.0, 0.0
+    phases = np.arange(period)
+    saw = (tracks[None, :] - phases[:, None]) // period - tracks[None, :] / period
+    saw = saw - saw.mean(axis=1, keepdims=True)
+    products, squares = saw @ residuals, (saw**2).sum(axis=1)
+    best = int(np.argmax(products**2 / np.maximum(squares, 1e-12)))
+    return int(phases[best]), float(products[best]), float(squares[best])
 
 
 def _boundaries(
@@ -516,9 +730,9 @@ def _boundaries(
     """Return LBNs at which a zone may begin, and the number of reads that contradict each."""
     import numpy as np
 
-    earliest, latest = between
-    known = _at(zone, lbns, angles, lbns >= latest)
-    agreement = np.cos(2 * np.pi * (angles - known.relative(lbns) - known.angle - 1 / known.sectors_per_track))
+    # The ranges overlap if the outermost reads of a zone agree with the other one by chance.
+    earliest, latest = min(between), max(between)
+    agreement = np.cos(2 * np.pi * _residuals(zone, lbns, angles))
     # The angles of the zone before need not agree up to its end: its last group of cylinders may be narrower.
     gain = np.concatenate([np.cumsum((agreement - LEAST_COHERENCE)[::-1])[::-1], [0.0]])
     # The outermost parts of the streams may lie in both zones.
@@ -529,13 +743,33 @@ def _boundaries(
     high = int(lbns[min(cut + 4, len(lbns) - 1)])
     lattice = zone.sectors_per_track * (zone.tracks_per_change or 1)
     candidates = np.arange((low - zone.first) // lattice, (high - zone.first) // lattice + 2) * lattice + zone.first
-    # The first track after a change may be found wrong by one.
-    shift = np.tile([0, -1, 1, -2, 2] if zone.tracks_per_change else [0], len(candidates))
-    candidates = np.repeat(candidates, len(shift) // len(candidates)) + shift * zone.sectors_per_track
+    shift, cost = _shifts(zone)
+    number = len(candidates)
+    candidates = np.repeat(candidates, len(shift)) + np.tile(shift, number) * zone.sectors_per_track
     passed = np.searchsorted(lbns, candidates) - cut
-    return candidates, np.abs(passed) + 0.5 * np.abs(shift)
+    contradicted = np.abs(passed) + np.tile(cost, number)
+    # Where no changes are visible, a zone may begin with any track between two reads.
+    best = np.sort(np.argsort(contradicted, kind="stable")[:MOST_CANDIDATES])
+    return candidates[best], contradicted[best]
 
 
+def _shifts(zone: ZoneMap) -> "tuple[NDArray[np.int64], NDArray[np.float64]]":
+    """Return by how many tracks the first one after a change may be wrong, with the number of reads that contradict."""
+    import numpy as np
+
+    if not zone.tracks_per_change:
+        return np.array([0]), np.array([0.0])
+    spread = np.sqrt(max(-2 * np.log(zone.coherence), 1e-9)) / (2 * np.pi)
+    each = zone.reads / zone.tracks_per_change * min((zone.extra / spread) ** 2 / 2, 1.0)
+    most = int(np.clip(np.ceil(3 / max(each, 1e-9)), 1, MOST_SHIFT))
+    shift = np.arange(-most, most + 1)
+    return shift, np.abs(shift) * each
+
+
+#: Most beginnings of a zone that are tried, those that reads contradict least.
+MOST_CANDIDATES = 300
+#: Most tracks by which the first track after a change is found wrong.
+MOST_SHIFT = 6
 #: Cost of a zone that is not a whole number of cylinders, as a number of reads that contradict its end.
 ODD_COST = 8.0
 #: Pairs of beginnings of neighbouring zones that are compared at once; bounds the memory.
@@ -544,23 +778,32 @@ MOST_PAIRS = 1 << 22
 
 def _consistent(
     zones: list[ZoneMap], choices: "list[tuple[NDArray[np.int64], NDArray[np.float64]]]", surfaces: int
-) -> list[int]:
-    """Choose the beginnings of all zones so that reads contradict least, and zones have whole cylinders."""
+) -> tuple[list[int], float]:
+    """Choose the beginnings of all zones so that reads contradict least, and zones have whole cylinders.
+
+    The second value is the logarithm of the likelihood of the number of surfaces, but for a constant.
+    """
     import numpy as np
 
     costs, origins = choices[0][1], []
+    likely = -costs
     for zone, (before, _), (after, own) in zip(zones, choices, choices[1:], strict=False):
         unit = zone.sectors_per_track * surfaces
         origin, least = np.empty(len(after), dtype=np.int64), np.empty(len(after))
+        sums = np.empty(len(after))
         width = max(MOST_PAIRS // len(before), 1)
         for rows in (slice(start, start + width) for start in range(0, len(after), width)):
             apart = after[None, rows] - before[:, None]
             off = np.abs((apart + unit // 2) % unit - unit // 2)
-            total = costs[:, None] + np.where(off <= MOST_OFF, off / (4 * MOST_OFF), ODD_COST) + own[None, rows]
-            total[apart <= 0] = np.inf
+            step = np.where(off <= MOST_OFF, off / (4 * MOST_OFF), ODD_COST) + own[None, rows]
+            step[apart <= 0] = np.inf
+            total = costs[:, None] + step
             origin[rows], least[rows] = np.argmin(total, axis=0), np.min(total, axis=0)
+            # The fewer positions are possible, the more likely is each.
+            step[off <= MOST_OFF] -= np.log(surfaces)
+            sums[rows] = np.logaddexp.reduce(likely[:, None] - step, axis=0)
         origins.append(origin)
-        costs = least
+        costs, likely = least, sums
     at = int(np.argmin(costs))
     chosen = [at]
     for origin in reversed(origins):
@@ -570,13 +813,4 @@ def _consistent(
     for i, zone in enumerate(zones[:-1]):
         unit = zone.sectors_per_track * surfaces
         firsts[i + 1] = firsts[i] + max(round((firsts[i + 1] - firsts[i]) / unit), 1) * unit
-    return firsts
-
-
-def _at(zone: ZoneMap, lbns: "NDArray[np.int64]", angles: "NDArray[np.float64]", rows: "NDArray[np.bool_]") -> ZoneMap:
-    """Set the angle of a zone so that it agrees with some reads."""
-    import numpy as np
-
-    residual = angles[rows] - zone.relative(lbns[rows]) - 1 / zone.sectors_per_track
-    mean = np.exp(2j * np.pi * residual).mean() if len(residual) else 1.0
-    return replace(zone, angle=float(np.angle(mean) / (2 * np.pi)) % 1.0)
+    return firsts, float(np.logaddexp.reduce(likely))

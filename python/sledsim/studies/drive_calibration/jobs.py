@@ -20,11 +20,11 @@ __all__ = ["SECTOR_BYTES", "Job", "JobFiles", "make_jobs", "read_description", "
 SECTOR_BYTES = 512
 #: Size of a random access, sectors: a physical sector of a 512e drive.
 SMALL = 8
-#: Sizes of an access of a sequential stream, sectors, by the capacity up to which they are used. Several fit on a
-#: track, so that the stream shows where tracks end, and the transfer of one takes longer than a command. They are
-#: multiples of 4 KiB by a prime number: accesses then begin at every 4 KiB of a track, and boundaries of tracks are as
-#: precise.
-STREAM = {80_000_000_000: 8 * 7, 300_000_000_000: 8 * 13, 1 << 60: 8 * 31}
+#: Sizes of an access of a sequential stream, sectors, by the capacity up to which they are used. Several of the small
+#: ones fit on a track, so that the stream shows where tracks end; the large ones are not slower than the medium even if
+#: commands take long. They are multiples of 4 KiB by a prime number: accesses then begin at every 4 KiB of a track, and
+#: boundaries of tracks are as precise.
+STREAM = {80_000_000_000: (8 * 7, 8 * 31), 300_000_000_000: (8 * 13, 8 * 31), 1 << 60: (8 * 31, 8 * 97)}
 #: Seed of the patterns.
 SEED = 1
 #: The smallest drive with room for the patterns, and the largest one, bytes.
@@ -86,16 +86,22 @@ def make_jobs(capacity_bytes: int, *, scale: float = 1.0) -> list[Job]:
         message = f"{capacity_bytes:,} bytes: expected a drive of {LEAST_BYTES:,} to {MOST_BYTES:,} bytes"
         raise make_error(SledsimError, "out-of-range", message, path="capacity_bytes", value=capacity_bytes)
     sectors = capacity_bytes // SECTOR_BYTES
-    stream = next(size for most, size in STREAM.items() if capacity_bytes <= most)
+    streams = _streams(sectors, next(sizes for most, sizes in STREAM.items() if capacity_bytes <= most), scale)
 
     def count(number: int) -> int:
         return max(round(number * scale), 64)
 
     def job(
-        name: str, purpose: str, lbns: "NDArray[np.int64]", size: int = SMALL, op: int = READ, depth: int = 1
+        name: str,
+        purpose: str,
+        lbns: "NDArray[np.int64]",
+        size: "NDArray[np.int64] | int" = SMALL,
+        op: int = READ,
+        depth: int = 1,
     ) -> Job:
         lbns = np.minimum(lbns // SMALL * SMALL, sectors // SMALL * SMALL - size)
-        return Job(name, purpose, lbns, np.full(len(lbns), size), np.full(len(lbns), op, dtype=np.int8), depth)
+        sizes = np.broadcast_to(size, lbns.shape).copy()
+        return Job(name, purpose, lbns, sizes, np.full(len(lbns), op, dtype=np.int8), depth)
 
     def random_lbns(name: str, number: int) -> "NDArray[np.int64]":
         return generator(name).integers(0, sectors - SMALL, number)
@@ -103,7 +109,7 @@ def make_jobs(capacity_bytes: int, *, scale: float = 1.0) -> list[Job]:
     jobs = [
         job("rotation", "rotational period", _revisits(generator("rotation"), sectors, count(512))),
         job("probes", "sectors, zones, seek curve", _probes(generator("probes"), sectors, count(16_000))),
-        job("streams", "tracks, skews, media rates", _streams(sectors, stream, scale), stream),
+        job("streams", "tracks, media rates", *streams),
         _hits(generator("hits"), sectors),
     ]
     jobs += [
@@ -145,17 +151,26 @@ def _probes(random: "np.random.Generator", sectors: int, number: int) -> "NDArra
     return np.clip(lbns, 0, sectors - SMALL)
 
 
-def _streams(sectors: int, size: int, scale: float) -> "NDArray[np.int64]":
-    """Return sequential reads at places over the whole drive; every eighth stream is 32 times as long."""
+def _streams(sectors: int, sizes: tuple[int, int], scale: float) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
+    """Return sequential reads at places over the whole drive, first of the smaller and then of the larger size.
+
+    Every eighth stream of the smaller size is 16 times as long.
+    """
     import numpy as np
 
     places = max(round(96 * scale), 24)
-    starts = np.linspace(0, sectors, places, endpoint=False).astype(np.int64)
-    lengths = np.where(np.arange(places) % 8 == 0, 1 << 22, 1 << 17)
-    lengths = np.minimum(lengths, np.where(np.arange(places) % 8 == 0, 4, 1) * (sectors // places))
-    lengths = np.minimum(lengths, sectors - starts)
-    parts = [start + np.arange(0, length - size, size) for start, length in zip(starts, lengths, strict=True)]
-    return np.concatenate(parts)
+    # The last ones are in the last zone, even if it is narrow.
+    starts = np.linspace(0, sectors - min(1 << 17, sectors // places), places).astype(np.int64)
+    is_long = np.arange(places) % 8 == 0
+    lbns, counts = [], []
+    for size, longest in zip(sizes, (1 << 21, 1 << 17), strict=True):
+        lengths = np.where(is_long, longest, 1 << 17)
+        lengths = np.minimum(lengths, np.where(is_long, 4, 1) * (sectors // places))
+        lengths = np.minimum(lengths, sectors - starts)
+        parts = [start + np.arange(0, length - size, size) for start, length in zip(starts, lengths, strict=True)]
+        lbns += parts
+        counts += [np.full(len(part), size) for part in parts]
+    return np.concatenate(lbns), np.concatenate(counts)
 
 
 def _hits(random: "np.random.Generator", sectors: int) -> Job:

@@ -1,7 +1,6 @@
 """The layout and the seek curve of a drive, from the angles of its sectors and the latencies of random accesses."""
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
@@ -19,20 +18,17 @@ __all__ = [
     "DiskLayout",
     "Moves",
     "SeekFit",
-    "find_layout",
     "find_moves",
     "fit_seeks",
     "fit_time",
     "layout_of",
-    "likely_surfaces",
+    "misfit_ms",
     "positions",
     "seek_curve",
 ]
 
 #: Most surfaces of a drive.
 MOST_SURFACES = 32
-#: Share of the zones whose end may be found wrong.
-MOST_ODD = 0.3
 
 
 @dataclass(frozen=True)
@@ -84,54 +80,6 @@ class DiskLayout:
         if self.group:
             keys |= {"mapping": "seek-first-serpentine", "mapping_group_cylinders": self.group}
         return keys
-
-
-def find_layout(zones: list[ZoneMap], capacity: int, surfaces: int | None = None) -> DiskLayout:
-    """Return the layout of zones.
-
-    Parameters
-    ----------
-    zones
-        The zones.
-    capacity
-        Number of sectors of the drive.
-    surfaces
-        Number of surfaces; by default the most likely one.
-    """
-    ends = [zone.first for zone in zones[1:]] + [capacity]
-    period = zones[0].tracks_per_change
-    surfaces = surfaces or likely_surfaces(zones)[0]
-    by_cylinder = period is not None and period <= MOST_SURFACES and surfaces == period
-    return DiskLayout(zones, ends, surfaces, None if by_cylinder else period)
-
-
-def likely_surfaces(zones: list[ZoneMap]) -> list[int]:
-    """Return possible numbers of surfaces, the most likely first.
-
-    A zone has whole cylinders, and so a multiple of as many tracks as there are surfaces. In a layout by cylinder, the
-    tracks between changes are those of a cylinder.
-
-    Parameters
-    ----------
-    zones
-        The zones.
-    """
-    import numpy as np
-
-    lengths = {round((b.first - a.first) / a.sectors_per_track) for a, b in pairwise(zones)}
-    tracks = np.array(sorted(lengths), dtype=np.int64)
-
-    def evidence(surfaces: int) -> float:
-        """Return the logarithm of the odds against tracks in any number."""
-        whole = int((tracks % surfaces == 0).sum())
-        return float(whole * np.log(surfaces * (1 - MOST_ODD) + MOST_ODD) + (len(tracks) - whole) * np.log(MOST_ODD))
-
-    found = sorted(range(1, MOST_SURFACES + 1), key=evidence, reverse=True)
-    period = zones[0].tracks_per_change
-    if period and period <= MOST_SURFACES:
-        found.remove(period)
-        found.insert(0, period)
-    return found
 
 
 def fit_seeks(
@@ -310,7 +258,7 @@ def find_moves(accesses: Accesses, layout: DiskLayout, period_ms: float) -> tupl
     share = float(good.mean())
     good[0] = False
     # A sector that was read ahead is not under the head again within its transfer.
-    transfer = (end - first["angle"]) * period_ms
+    transfer = (end - first["angle"]) % 1.0 * period_ms
     good &= accesses.latency_ms > transfer
     moves = Moves(
         np.abs(np.diff(first["cylinder"], prepend=0)),
@@ -319,6 +267,30 @@ def find_moves(accesses: Accesses, layout: DiskLayout, period_ms: float) -> tupl
         accesses.reads,
     )
     return moves.rows(good), share, residual
+
+
+def misfit_ms(moves: Moves, period_ms: float) -> float:
+    """Return by how much positioning times contradict a function of distance and surface, ms an access.
+
+    In a wrong layout accesses with the same distance have different times.
+
+    Parameters
+    ----------
+    moves
+        Reads, by the layout.
+    period_ms
+        The rotational period.
+    """
+    import numpy as np
+
+    kinds = np.where(moves.distance > 0, np.round(np.log2(np.maximum(moves.distance, 1)) * 2).astype(int) + 1, 0)
+    kinds = 2 * kinds + moves.head_changes
+    total = 0.0
+    for kind in np.unique(kinds):
+        times = moves.positioned_ms[kinds == kind]
+        time = fit_time(times, period_ms)[0]
+        total += float(np.maximum(time - times, 0).sum() + np.maximum(times - period_ms - time, 0).sum())
+    return total / max(len(kinds), 1)
 
 
 @dataclass(frozen=True)
@@ -344,7 +316,7 @@ class SeekFit:
     head_switch_ms: tuple[float, float] | None
 
 
-def seek_curve(moves: Moves, cylinders: int, period_ms: float) -> SeekFit:
+def seek_curve(moves: Moves, cylinders: int, period_ms: float, base_ms: float) -> SeekFit:
     """Return the seek curve and the time of a head switch.
 
     Parameters
@@ -355,6 +327,8 @@ def seek_curve(moves: Moves, cylinders: int, period_ms: float) -> SeekFit:
         Number of cylinders of the drive.
     period_ms
         The rotational period.
+    base_ms
+        Time of a read from the buffer.
     """
     import numpy as np
 
@@ -381,18 +355,61 @@ def seek_curve(moves: Moves, cylinders: int, period_ms: float) -> SeekFit:
 
     moved = moves.rows(moves.distance > 0)
     same_head = moved.rows(~moved.head_changes)
-    many = len(same_head.distance) >= 200
-    knots, times, halves = fitted(same_head if many else moved)
-    switching = moves.rows(moves.head_changes & (moves.distance == 0))
+    switching = moves.rows(moves.head_changes)
     same = moves.rows(~moves.head_changes & (moves.distance == 0))
-    switch = fit_time(switching.positioned_ms, period_ms) if len(switching.distance) >= 30 else None
-    if many and switch is None:
-        short = moved.rows(moved.head_changes & (moved.distance <= 2 + cylinders // 2000))
-        switch = fit_time(short.positioned_ms, period_ms) if len(short.distance) >= 30 else None
-    if many:
-        # A seek with a change of surface takes the longer of the two. An unknown switch is not slower than short seeks.
-        longest = switch[0] if switch else times[0] + 1.0
-        by_seek = np.interp(moved.distance, knots, times) > longest + 0.3
+    # The sectors after those of a read may be in the buffer.
+    same_ms = _settling(same.positioned_ms[same.positioned_ms > 2 * base_ms + 0.05], period_ms)
+    if len(same_head.distance) < 200:
+        knots, times, halves = fitted(moved)
+        switching = moves.rows(moves.head_changes & (moves.distance == 0))
+        switch = fit_time(switching.positioned_ms, period_ms) if len(switching.distance) >= 30 else None
+        return SeekFit(knots, times, halves, same_ms, switch)
+    switch = None
+    knots, times, halves = fitted(same_head)
+    for _ in range(2):
+        switch = _switch(switching, knots, times, period_ms)
+        # A seek with a change of surface takes the longer of the two.
+        by_seek = moved.head_changes & (np.interp(moved.distance, knots, times) > (switch[0] if switch else 2.0) + 0.3)
         knots, times, halves = fitted(moved.rows(~moved.head_changes | by_seek))
-    same_ms = fit_time(same.positioned_ms, period_ms) if len(same.distance) >= 30 else None
     return SeekFit(knots, times, halves, same_ms, switch)
+
+
+#: Longest head switch, with the command, ms.
+MOST_SWITCH_MS = 5.0
+
+
+def _switch(
+    moves: Moves, knots: "NDArray[np.float64]", times: "NDArray[np.float64]", period_ms: float
+) -> tuple[float, float] | None:
+    """Return the time of a change of surface, and half its 95 % interval, from accesses that change the surface.
+
+    Each takes the longer of the switch and of its seek, of which `knots` and `times` are the curve.
+    """
+    import numpy as np
+
+    seeks = np.where(moves.distance > 0, np.interp(moves.distance, knots, times), 0.0)
+    tried = np.arange(0.0, MOST_SWITCH_MS, 0.01)
+    excess = np.empty(len(tried))
+    for i, switch in enumerate(tried):
+        expected = np.maximum(seeks, switch)
+        early, late = expected - moves.positioned_ms, moves.positioned_ms - period_ms - expected
+        excess[i] = np.maximum(early, 0).sum() + np.maximum(late, 0).sum()
+    best = float(np.mean(tried[excess <= excess.min() + 1e-9]))
+    number = int((seeks < best).sum())
+    return (best, 3.7 * period_ms / number) if number >= 30 else None
+
+
+def _settling(positioned_ms: "NDArray[np.float64]", period_ms: float) -> tuple[float, float] | None:
+    """Return the positioning time that the fewest accesses contradict, and half the range of those as good."""
+    import numpy as np
+
+    if len(positioned_ms) < 30:
+        return None
+    tried = np.sort(np.concatenate([positioned_ms, positioned_ms - period_ms]))
+    tried = tried[(tried > 0) & (tried < period_ms)]
+    tried = (tried[1:] + tried[:-1]) / 2
+    ordered = np.sort(positioned_ms)
+    early = np.searchsorted(ordered, tried)
+    late = len(ordered) - np.searchsorted(ordered, tried + period_ms)
+    best = tried[early + late <= (early + late).min() + 1]
+    return float((best[0] + best[-1]) / 2), float((best[-1] - best[0]) / 2)

@@ -1,15 +1,18 @@
 """Jobs on a simulated drive: the log that fio would write."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sledsim.runs.session import Session
 from sledsim.studies.drive_calibration.jobs import FLUSH, READ, SECTOR_BYTES, Job
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Log", "log_lines", "serve_job"]
+__all__ = ["Log", "log_lines", "serve_job", "serve_model"]
 
 #: Mean time from the end of an access to the next one, ns: that of fio on an idle machine.
 GAP_NS = 3000
@@ -85,6 +88,34 @@ def serve_job(session: Session, job: Job, *, jitter_us: float = 0.0, seed: int =
         job.lbns[order][kept],
         job.sectors[order][kept],
     )
+
+
+#: Writes before a stream of writes that fill the write cache.
+BEFORE = 1024
+
+
+def serve_model(device: "Mapping[str, Any]", name: str, jobs: "Mapping[str, Job]", accesses: int | None = None) -> Log:
+    """Serve a job by a model of a drive, and return the log.
+
+    A stream of writes begins with a write cache that is as full as the job before it left it.
+
+    Parameters
+    ----------
+    device
+        The keys of the device.
+    name, jobs
+        The name of the job, and all jobs.
+    accesses
+        Number of accesses, the first of the job; ``None`` for all.
+    """
+    session = Session({"device": {"name": "calibrated", **device}})
+    if name == "write-stream":
+        serve_job(session, _rows(jobs["writes"], slice(-BEFORE, None)))
+    return serve_job(session, _rows(jobs[name], slice(accesses)))
+
+
+def _rows(job: Job, rows: slice) -> Job:
+    return replace(job, lbns=job.lbns[rows], sectors=job.sectors[rows], ops=job.ops[rows])
 
 
 def log_lines(log: Log) -> str:
