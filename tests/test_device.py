@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -142,12 +143,13 @@ def test_devices_can_be_used_from_any_thread() -> None:
         np.testing.assert_array_equal(times, alone[index % 3])
 
 
-@pytest.mark.parametrize("name", ["g2", "cheetah73", "simpledisk-constant"])
+@pytest.mark.parametrize("name", ["g2", "cheetah73", "simpledisk-constant", "exos-2x14"])
 def test_devices_can_be_used_in_scenarios_and_exported(name: str, tmp_path: Path) -> None:
     device = sledsim.Device(name)
     assert sledsim.Device(device.to_dict()).parameters == device.parameters
     file = tmp_path / "device.toml"
     file.write_text(device.to_toml(), encoding="utf-8")
+    tomllib.loads(device.to_toml())
     assert sledsim.Device(file).parameters | {"name": name} == device.parameters  # type: ignore[arg-type]
     workload = {"arrival": {"kind": "poisson", "rate_per_s": 50.0}}
     run = {"requests": 100}

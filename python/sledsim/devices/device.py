@@ -160,8 +160,11 @@ class Device:
         return copy.deepcopy(self.parameters)
 
     def to_toml(self) -> str:
-        """Return the device as the text of a device file with all values."""
-        values = {key: value for key, value in self.to_dict().items() if value is not None}
+        """Return the device as the text of a device file with all values.
+
+        TOML has no null: values that are None, also in tables, are left out.
+        """
+        values = _without_none(self.to_dict())
         name = values.pop("name", None)
         lines = [] if name is None else [f"title = {json.dumps(self.label, ensure_ascii=False)}"]
         lines += [f"mechanism = {json.dumps(values.pop('mechanism'))}", "", "[values]"]
@@ -398,6 +401,15 @@ def _kinds() -> list[type[Device]]:
     from sledsim.devices.simple import SimpleDevice
 
     return [PluginDevice, DiskDrive, MemsStorage, SimpleDevice]
+
+
+def _without_none(value: Any) -> Any:
+    """Return a value without the None in its tables and lists."""
+    if isinstance(value, Mapping):
+        return {key: _without_none(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list | tuple):
+        return [_without_none(item) for item in value if item is not None]
+    return value
 
 
 def in_shape(values: "NDArray[Any]", shape: tuple[int, ...]) -> Any:
