@@ -422,7 +422,7 @@ def compare(
     pairs = precision_pairs(precision)
     difference = next((share for result, share in pairs if result == "difference"), None)
     if difference is not None and len(pairs) > 1:
-        raise typer.BadParameter("difference excludes other results: give it alone", param_hint="--precision")
+        raise typer.BadParameter("difference cannot be combined with other results", param_hint="--precision")
     settings = [*(sets or []), *([] if difference is not None else precision_sets(precision))]
     comparison = compare_runs(
         [from_argument(file) for file in files], difference=difference, overrides=settings, progress=True

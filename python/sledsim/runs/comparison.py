@@ -33,7 +33,7 @@ class Comparison(OneTable, Shown):
     results
         The runs by name; the first is the reference.
     at_check
-        True if the runs ended when the differences of their mean responses were known; see
+        True if the runs ended when the differences of their mean responses were precise enough; see
         :meth:`Result.response_difference`.
     """
 
@@ -248,7 +248,7 @@ def _run_all(
     sets: Sets,
     progress: ProgressCallback | bool | None,
 ) -> list[tuple[str | None, Result | ScenarioLike]]:
-    """Run scenarios until their differences are known; return the results with their names."""
+    """Run scenarios until their differences are precise enough; return the results with their names."""
     names, scenarios = [], []
     for name, each in named:
         if isinstance(each, Result):

@@ -1,4 +1,4 @@
-"""Runs of several scenarios that end when the differences of their mean responses are known."""
+"""Runs of several scenarios that end when the differences of their mean responses are precise enough."""
 
 from collections.abc import Sequence
 
@@ -10,8 +10,7 @@ __all__ = ["run_to_difference"]
 
 #: Requests of the runs that find the warm-up, and measured requests of the first runs after them.
 WARMUP_RUN, FIRST_RUN = 4_000, 10_000
-#: Runs are repeated with this multiple of the predicted number of requests, but with these multiples of their own at
-#: least and at most.
+#: A repeated run has MARGIN times the predicted requests, from LEAST_GROWTH to MOST_GROWTH times those of the last run.
 MARGIN, LEAST_GROWTH, MOST_GROWTH = 1.05, 1.5, 8.0
 
 
@@ -22,7 +21,7 @@ def run_to_difference(
     overrides: Sets = (),
     progress: ProgressCallback | bool | None = None,
 ) -> list[Result]:
-    """Run scenarios with equal numbers of requests until their mean responses are known relative to that of the first.
+    """Run scenarios, with equal numbers of requests, until the differences of their means are precise enough.
 
     All runs are repeated with more requests until the half-width of each paired interval is at most `share` of the
     first mean, a system cannot keep up with its load, or the maximum of a scenario is reached.

@@ -102,7 +102,7 @@ fn means_of_requests_are_exact() {
     ];
     let found = report(G2, &more);
     let (plain, controlled) = (found.response.unwrap(), found.controlled_response.unwrap());
-    let names = ["M/D/1 wait", "M/D/1 wait at 85 % of the load", "request size", "distance", "writes"];
+    let names = ["M/D/1 wait", "M/D/1 wait at 85 % of the service", "request size", "distance", "writes"];
     assert_eq!(controlled.controls, names);
     // The seed is fixed: the difference is below two standard errors in 95 % of runs.
     let half_width = 0.5 * (plain.ci95_high_ms.unwrap() - plain.ci95_low_ms.unwrap());

@@ -13,7 +13,7 @@ pub struct Platter {
     /// Angle of a nanosecond, rounded down.
     turn_per_ns: u64,
     slack: u64,
-    /// From now to this time, an angle is known to much less than a sixty-fourth of a revolution.
+    /// Time from now, ns, for which angle errors are well below a sixty-fourth of a revolution.
     precise_ns: u64,
 }
 
@@ -49,8 +49,7 @@ impl Platter {
         1 << (angle >> 58)
     }
 
-    /// Returns the bits of the sixty-fourths of a revolution that hold the angles which pass under a head between two times from now,
-    /// and of some more.
+    /// Returns a mask of sixty-fourths of a revolution: at least those that pass under a head from `from_ns` to `to_ns` from now.
     #[inline]
     #[must_use]
     pub fn window(&self, from_ns: u64, to_ns: u64) -> u64 {

@@ -141,9 +141,8 @@ pub trait ComponentSpec: SpecValue + Send + Sync {
         None
     }
 
-    /// Returns true if it writes to its children at times or in an order of its own, so that a write that a child refuses may belong to
-    /// no request that can fail.
-    fn writes_by_itself(&self) -> bool {
+    /// Returns true if it issues its own writes to its children, so that no request reports a write that a child refuses.
+    fn issues_own_writes(&self) -> bool {
         false
     }
 

@@ -139,7 +139,7 @@ impl Controls {
     #[inline]
     pub fn arrive(&mut self, request: &Request) {
         let is_measured = request.id >= self.warmup_requests;
-        if self.knows_service() {
+        if self.has_service() {
             self.queues.iter_mut().for_each(|queue| queue.arrive(request.arrival, is_measured));
         } else {
             if self.measured == 0 && self.arrivals.len() == 2 * EARLIER_ARRIVALS {
@@ -168,14 +168,14 @@ impl Controls {
     /// Adds the time for which a measured request keeps the drive from the next one.
     #[inline]
     pub fn serve(&mut self, service_ns: u64) {
-        if self.knows_service() {
+        if self.has_service() {
             return;
         }
         self.services += 1;
         self.services_ns += service_ns;
-        if self.knows_service() {
+        if self.has_service() {
             let mean_ns = self.services_ns as f64 / SERVICES as f64;
-            let queues = [("M/D/1 wait", 1.0), ("M/D/1 wait at 85 % of the load", SHORTER)];
+            let queues = [("M/D/1 wait", 1.0), ("M/D/1 wait at 85 % of the service", SHORTER)];
             self.queues = queues
                 .into_iter()
                 .filter_map(|(name, share)| {
@@ -189,7 +189,7 @@ impl Controls {
         }
     }
 
-    fn knows_service(&self) -> bool {
+    fn has_service(&self) -> bool {
         self.services == SERVICES
     }
 
@@ -206,7 +206,7 @@ impl Controls {
     pub(super) fn correct(&self, values: &BatchMeans, rule: BatchRule) -> Result<Controlled, NoInterval> {
         let waits = self.queues.iter().map(|queue| &queue.waits);
         let controls: Vec<&Control> = waits.chain(&self.blocks).chain(&self.distance).chain(&self.writes).collect();
-        let Some(first) = controls.first().filter(|_| self.knows_service()) else {
+        let Some(first) = controls.first().filter(|_| self.has_service()) else {
             return Err(NoInterval::TooFew { count: values.count() });
         };
         let (own, others) = (values.size(), first.batches.size());
@@ -343,7 +343,7 @@ mod tests {
         assert!(Queue::new("M/D/1 wait", 1e-6, 0.5).is_none());
     }
 
-    /// Arrivals wait for the constant service, and those of a long warm-up are forgotten but for the last ones.
+    /// Arrivals are kept until the constant service is known; of a long warm-up only the last ones are kept.
     #[test]
     fn waits_of_early_arrivals_are_those_of_a_known_service() {
         let request =

@@ -53,15 +53,15 @@ pub(super) fn cache_of(assembly: &Assembly) -> Option<ComponentId> {
     assembly.components.iter().map(super::assemble::AssembledComponent::id).find(has_ratio)
 }
 
-/// Returns the control variates of a run if they apply: for Poisson arrivals at a single drive, in a run whose length does not depend on
-/// them and without power cuts.
+/// Returns the control variates of a run if they apply: for Poisson arrivals at a single drive, in a run without a time limit, a timed
+/// warm-up or power cuts.
 pub(super) fn controls(scenario: &Scenario, assembly: &Assembly, warmup_requests: u64) -> Option<Controls> {
     let WorkloadSpec::Synthetic(workload) = &scenario.workload else { return None };
     let ArrivalSpec::Poisson(arrival) = &workload.arrival else { return None };
     let run = &scenario.run;
     let is_wanted = run.precision.as_ref().is_none_or(|spec| spec.control_variates);
-    let has_fixed_length = run.time_s.is_none() && run.warmup_s == 0.0 && run.power_cuts.is_none();
-    (is_wanted && has_fixed_length && assembly.components.len() == 1).then(|| {
+    let is_counted_in_requests = run.time_s.is_none() && run.warmup_s == 0.0 && run.power_cuts.is_none();
+    (is_wanted && is_counted_in_requests && assembly.components.len() == 1).then(|| {
         let rate_per_ns = arrival.rate_per_s / workload.time_scale * 1e-9;
         Controls::new(rate_per_ns, exact_means(workload, assembly), warmup_requests)
     })

@@ -98,7 +98,7 @@ impl CylinderSet {
         None
     }
 
-    /// Returns the highest set bit at or below `bit`, which exists, of the first of `levels`.
+    /// Returns the highest set bit of `levels[0]` at or below `bit`, which must be in range.
     fn below(levels: &[Vec<u64>], mut bit: usize) -> Option<usize> {
         for (depth, level) in levels.iter().enumerate() {
             let word = bit >> WORD_SHIFT;

@@ -54,10 +54,9 @@ SWITCHES = (0.0, 0.1, 0.2, 0.3)
 BLOCKS = (1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 524288)
 #: Changes of the settling time of writes that are tried, as shares of half its interval.
 SETTLES = (0.0, -0.5, 0.5, -1.0, 1.0)
-#: Square of the relative error of a stream that weighs as much as a change of the settling time by half its interval,
-#: or of the head switch by 0.1 ms.
-UNLIKELY = 0.0002
-#: Numbers of ranges that are tried for the write cache.
+#: Penalty of a change by half an interval (settling) or by 0.1 ms (head switch), added to the squared relative error.
+CHANGE_PENALTY = 0.0002
+#: Numbers of extents that are tried for the write cache.
 EXTENTS = (16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048)
 
 
@@ -130,9 +129,9 @@ def fit_mechanics(logs: "Mapping[str, Log]", capacity: int) -> Fit:
     overhead, bus = _overhead(logs["hits"])
     if not found:
         message = (
-            f"no tracks in the streams: the link or the host, at {0.512 / bus if bus else 0:.0f} MB/s from the drive's "
-            "buffer, is slower than the medium, or the host pauses: measure again on an idle machine, with a faster "
-            "link or a larger --scale"
+            f"track ends are not visible in the streams: the link ({0.512 / bus if bus else 0:.0f} MB/s) or the host "
+            "is slower than the medium, or the host pauses; measure again on an idle machine, with a faster link or a "
+            "larger --scale"
         )
         raise make_error(SledsimError, "misfit", message, path="streams", value=len(streams))
     layout = _layout(found, probes, period, capacity)
@@ -209,12 +208,12 @@ def fit_mechanics(logs: "Mapping[str, Log]", capacity: int) -> Fit:
     return Fit(device, parameters)
 
 
-#: Time by which positioning times contradict a layout for its likelihood to fall by a factor of e, ms.
-MISFIT_MS = 0.5
-#: Logarithm of the factor by which a read that ends at another angle makes a layout less likely.
-ODD_READ = 2.0
-#: Logarithm of the odds against groups of no more cylinders than a drive can have surfaces: known ones have hundreds.
-NARROW = 10.0
+#: Misfit of positioning times that lowers the likelihood of a layout by a factor of e, ms.
+MISFIT_SCALE_MS = 0.5
+#: Log-odds against a layout for each read that ends at another angle.
+ODD_READ_PENALTY = 2.0
+#: Log-odds against groups of at most MOST_SURFACES cylinders; known groups have hundreds.
+SMALL_GROUP_PENALTY = 10.0
 
 
 def _layout(found: list[tuple[ZoneMap, int, int]], probes: Accesses, period: float, capacity: int) -> DiskLayout:
@@ -244,9 +243,9 @@ def _layout(found: list[tuple[ZoneMap, int, int]], probes: Accesses, period: flo
         for group in {None if surfaces == changes else changes, changes}:
             layout = DiskLayout(placed, ends, surfaces, group)
             moves, share, _ = find_moves(probes, layout, period)
-            contradicted = misfit_ms(moves.rows(moves.reads), period) / MISFIT_MS + ODD_READ * (1 - share)
-            narrow = NARROW if group and group <= MOST_SURFACES else 0.0
-            tried.append((likely - narrow - len(probes.lbns) * contradicted, layout))
+            contradicted = misfit_ms(moves.rows(moves.reads), period) / MISFIT_SCALE_MS + ODD_READ_PENALTY * (1 - share)
+            penalty = SMALL_GROUP_PENALTY if group and group <= MOST_SURFACES else 0.0
+            tried.append((likely - penalty - len(probes.lbns) * contradicted, layout))
     return max(tried, key=lambda each: each[0])[1]
 
 
@@ -395,7 +394,7 @@ def _fit_write_through(fit: Fit, logs: "Mapping[str, Log]", jobs: "Mapping[str, 
 def _settling_of_flushes(fit: Fit, logs: "Mapping[str, Log]", served: "Callable[..., Log]") -> tuple[float, float]:
     """Return the settling time of writes, and half its 95 % interval, from flushes after single writes.
 
-    The same is computed from a simulation without settling, whose difference to the measurement is the settling.
+    The settling is the measured value minus that of a simulation without settling.
     """
     import numpy as np
 
@@ -467,7 +466,7 @@ def _fit_write_cache(
             keys = {"write_settle_ms": times[0], "head_switch_ms": max(switch - times[1], 0.0)}
             found = float(np.mean(served("write-stream", **keys, write_cache=chosen).latency_ms))
             changes = ((times[0] - settle) / spread) ** 2 + (times[1] / 0.1) ** 2
-            return float(np.log(found / true)) ** 2 + UNLIKELY * changes
+            return float(np.log(found / true)) ** 2 + CHANGE_PENALTY * changes
 
         tried = [(max(settle + more * spread, 0.0), less) for more in SETTLES for less in SWITCHES]
         settle, less = min(tried, key=stream_error)

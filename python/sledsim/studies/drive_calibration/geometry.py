@@ -300,7 +300,7 @@ def find_zones(
 
     order = np.argsort(lbns)
     lbns, angles = lbns[order], angles[order]
-    # Reads of one size may be slower than the medium: each size has groups, of which random reads contradict some.
+    # Commands may limit the streams of one size; with groups by size, random reads can reject those.
     sizes = {stream.size for stream in streams}
     groups = [group for size in sizes for group in _same_zone([each for each in streams if each.size == size])]
     groups.sort(key=lambda group: group[0].first)
@@ -385,7 +385,7 @@ def join_zones(
     lbns, angles
         As for :func:`find_zones`.
     surfaces
-        Number of surfaces: a zone has a multiple of as many tracks.
+        Number of surfaces: the number of tracks of a zone is a multiple of it.
     """
     firsts, likely = _consistent(zones, boundaries, surfaces)
     placed = [replace(zone, first=first) for zone, first in zip(zones, firsts, strict=True)]
@@ -754,7 +754,7 @@ def _boundaries(
 
 
 def _shifts(zone: ZoneMap) -> "tuple[NDArray[np.int64], NDArray[np.float64]]":
-    """Return by how many tracks the first one after a change may be wrong, with the number of reads that contradict."""
+    """Return candidate offsets of the first track after a change, each with the number of contradicting reads."""
     import numpy as np
 
     if not zone.tracks_per_change:
@@ -799,7 +799,7 @@ def _consistent(
             step[apart <= 0] = np.inf
             total = costs[:, None] + step
             origin[rows], least[rows] = np.argmin(total, axis=0), np.min(total, axis=0)
-            # The fewer positions are possible, the more likely is each.
+            # Each possible position is equally likely.
             step[off <= MOST_OFF] -= np.log(surfaces)
             sums[rows] = np.logaddexp.reduce(likely[:, None] - step, axis=0)
         origins.append(origin)

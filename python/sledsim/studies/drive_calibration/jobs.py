@@ -22,8 +22,8 @@ SECTOR_BYTES = 512
 SMALL = 8
 #: Sizes of an access of a sequential stream, sectors, by the capacity up to which they are used. Several of the small
 #: ones fit on a track, so that the stream shows where tracks end; the large ones are not slower than the medium even if
-#: commands take long. They are multiples of 4 KiB by a prime number: accesses then begin at every 4 KiB of a track, and
-#: boundaries of tracks are as precise.
+#: commands take long. They are prime multiples of 4 KiB: accesses then begin at every 4 KiB of a track, which
+#: locates its ends to 4 KiB.
 STREAM = {80_000_000_000: (8 * 7, 8 * 31), 300_000_000_000: (8 * 13, 8 * 31), 1 << 60: (8 * 31, 8 * 97)}
 #: Seed of the patterns.
 SEED = 1

@@ -154,7 +154,7 @@ class _Replay:
         values = model.resolved.values
         self.device: Mapping[str, Any] = drive_of(values["system"])["device"]
         if self.device["mechanism"] != "disk":
-            message = f"{self.device['name']} is no disk: calibrate fits disks"
+            message = f"{self.device['name']} is not a disk; give --from a disk"
             raise make_error(SledsimError, "unsupported", message, path="from", value=self.device["name"])
         self.workload = values["workload"]
         column = "service_ns" if model.trace.format == MEASURED else "response_ns"

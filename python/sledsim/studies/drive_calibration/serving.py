@@ -97,7 +97,7 @@ BEFORE = 1024
 def serve_model(device: "Mapping[str, Any]", name: str, jobs: "Mapping[str, Job]", accesses: int | None = None) -> Log:
     """Serve a job by a model of a drive, and return the log.
 
-    A stream of writes begins with a write cache that is as full as the job before it left it.
+    A stream of writes starts with a write cache that the writes of the job ``writes`` have filled.
 
     Parameters
     ----------

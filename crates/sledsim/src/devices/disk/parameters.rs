@@ -197,8 +197,8 @@ pub struct WriteCache {
     pub forced_share: f64,
 }
 
-/// Retries of reads. Each command that reads from the medium fails at first with a probability, independently of its position and size; the
-/// head then stays on the track and reads again once a revolution. The number of further revolutions has a geometric distribution. Read-ahead,
+/// Retries of reads. The first attempt of a command to read from the medium fails with a probability, independently of its position and size; the
+/// head then stays on the track and reads again once a revolution. The number of extra revolutions has a geometric distribution. Read-ahead,
 /// buffer hits and writes are not retried.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -206,7 +206,7 @@ pub struct ReadRetries {
     /// Probability that a command's first access to the medium fails.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub probability: f64,
-    /// Mean number of further revolutions of a command whose first access fails.
+    /// Mean number of extra revolutions of a command whose first access fails.
     #[schemars(range(min = 1.0, max = 1000.0))]
     pub mean_revolutions: f64,
 }
@@ -479,7 +479,7 @@ pub struct DiskParameters {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 1024))]
     pub physical_sector_blocks: u32,
-    /// Reads that fail at first, at random by the scenario's seed; none when absent.
+    /// Random retries of reads, by the seed of the scenario; no retries when absent.
     #[serde(default)]
     pub read_retries: Option<ReadRetries>,
     /// Queue of commands in the drive; without one the drive accepts one command at a time.

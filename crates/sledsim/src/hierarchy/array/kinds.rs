@@ -126,7 +126,7 @@ impl ComponentSpec for MirrorSpec {
         notes
     }
 
-    fn writes_by_itself(&self) -> bool {
+    fn issues_own_writes(&self) -> bool {
         true
     }
 
@@ -178,7 +178,7 @@ impl ComponentSpec for ParitySpec {
         notes
     }
 
-    fn writes_by_itself(&self) -> bool {
+    fn issues_own_writes(&self) -> bool {
         true
     }
 

@@ -205,7 +205,7 @@ impl ComponentSpec for CachingDiskSpec {
         Ok(Box::new(CachingDisk::new(self, children[0], children[1])?))
     }
 
-    fn writes_by_itself(&self) -> bool {
+    fn issues_own_writes(&self) -> bool {
         true
     }
 

@@ -107,7 +107,7 @@ impl ComponentSpec for TiersSpec {
         (self.migration.mb_per_s > 0.0).then_some(("extent_bytes", self.extent_bytes))
     }
 
-    fn writes_by_itself(&self) -> bool {
+    fn issues_own_writes(&self) -> bool {
         self.migration.mb_per_s > 0.0
     }
 }

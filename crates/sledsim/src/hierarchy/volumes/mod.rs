@@ -32,7 +32,7 @@ impl ComponentSpec for VolumesSpec {
         Ok(Box::new(Volumes::new(self, children)?))
     }
 
-    fn writes_by_itself(&self) -> bool {
+    fn issues_own_writes(&self) -> bool {
         !self.moves.is_empty()
     }
 

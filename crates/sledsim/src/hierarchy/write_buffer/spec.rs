@@ -89,7 +89,7 @@ impl ComponentSpec for WriteBufferSpec {
         vec![format!("writes are acknowledged when the log on mems has them: {SURVIVES_POWER_CUT}")]
     }
 
-    fn writes_by_itself(&self) -> bool {
+    fn issues_own_writes(&self) -> bool {
         true
     }
 }

@@ -293,9 +293,9 @@ fn check_copies(spec: &dyn ComponentSpec, below: &System) -> Result<(), Fault> {
     Err(Fault::misfit(key, bytes).says(says))
 }
 
-/// Rejects zones that refuse writes below a component that writes by itself: a refused write would be lost.
+/// Rejects zones that refuse writes below a component that issues its own writes: a refused write would be lost.
 fn check_zones(spec: &SystemSpec) -> Result<(), Fault> {
-    if !spec.composite().is_some_and(ComponentSpec::writes_by_itself) {
+    if !spec.composite().is_some_and(ComponentSpec::issues_own_writes) {
         return Ok(());
     }
     let mut found = Ok(());
@@ -303,8 +303,8 @@ fn check_zones(spec: &SystemSpec) -> Result<(), Fault> {
         if found.is_ok() && component.composite().is_some_and(ComponentSpec::refuses_writes) {
             let key = path.step("out_of_order");
             let says = format!(
-                ": the {} above it writes by itself, and a write that the zones refuse would be lost: put the zones above it, or set ",
-                spec.kind()
+                ": the {kind} above these zones would lose the writes that they refuse: put the zones above the {kind}, or set ",
+                kind = spec.kind()
             );
             found = Err(Fault::conflict(key.clone(), "refuse").says(says).set(key, "rewrite"));
         }

@@ -163,7 +163,7 @@ impl ComponentSpec for RamCacheSpec {
         Ok(Box::new(RamCache::new(self, id, capacity_blocks, block_bytes)?))
     }
 
-    fn writes_by_itself(&self) -> bool {
+    fn issues_own_writes(&self) -> bool {
         self.write == WritePolicy::Back
     }
 
