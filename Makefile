@@ -137,8 +137,9 @@ repeats: $(STAMPS)/release $(STAMPS)/dev
 profdata := $(firstword $(wildcard $(shell rustc --print sysroot 2>/dev/null)/lib/rustlib/*/bin/llvm-profdata))
 PGO := $(if $(profdata),yes,no)
 profile := $(abspath out/profile)
-# On Linux, Zig links with an old C library, so that the wheel runs on old distributions.
-wheel_options := --release --locked --strip --out dist $(if $(filter Linux,$(shell uname)),--zig --compatibility manylinux2014)
+# On Linux, Zig links with an old C library, so that the wheel runs on old distributions; it names the target, as the profile requires.
+host := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
+wheel_options := --release --locked --strip --out dist $(if $(filter Linux,$(shell uname)),--zig --compatibility manylinux2014,--target $(host))
 wheel: $(STAMPS)/dev
 	rm -f dist/sledsim*
 	CARGO="$(CARGO)" $(BIN)/python tools/third_party_notices.py THIRD-PARTY-NOTICES.txt

@@ -182,25 +182,54 @@ def test_the_page_goes_from_an_idea_to_a_comparison(folder: Path) -> None:
     assert sledsim.runs.check_policy("my_drum:Drum", role="device").passed
 
 
-def test_a_mechanism_empties_its_buffer_at_a_power_cut(folder: Path) -> None:
-    body = """\
-        class Mine(Mechanism):
-            capacity_blocks = 8
+#: A mechanism with a buffer that holds everything after the first access, as a class and as a function.
+BUFFERED = """\
+class Mine(Mechanism):
+    capacity_blocks = 8
 
-            def __post_init__(self):
-                self.is_buffered = False
+    def __post_init__(self):
+        self.is_buffered = False
 
-            def positioning_ns(self, now_ns, lbn, read):
-                return 0 if self.is_buffered else 1_000_000
+    def positioning_ns(self, now_ns, lbn, read):
+        return 0 if self.is_buffered else 1_000_000
 
-            def serve(self, now_ns, lbn, blocks, read):
-                self.is_buffered = True
-                return 1000
+    def serve(self, now_ns, lbn, blocks, read):
+        self.is_buffered = True
+        return 1000
 
-            def power_cut(self, now_ns):
-                self.is_buffered = False
-    """
-    scenario = scenario_with(write(folder, body), power_cuts={"times_s": [0.5]})
+    def power_cut(self, now_ns):
+        self.is_buffered = False
+"""
+BUFFERED_IN_C = """\
+#include "sledsim_policy.h"
+
+int64_t buffered(const struct sledsim_motion *asked) {
+    uint64_t *is_buffered = asked->state;
+    switch (asked->what) {
+    case SLEDSIM_CAPACITY_BLOCKS:
+        return 8;
+    case SLEDSIM_POSITIONING:
+        return *is_buffered ? 0 : 1000000;
+    case SLEDSIM_SERVE:
+        *is_buffered = 1;
+        return 1000;
+    case SLEDSIM_POWER_CUT:
+        *is_buffered = 0;
+        return 0;
+    default:
+        return 0;
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_a_mechanism_empties_its_buffer_at_a_power_cut(folder: Path, is_compiled: bool) -> None:
+    device: object = {"python": write(folder, BUFFERED)}
+    if is_compiled:
+        library = compiled_policies(BUFFERED_IN_C, folder)
+        device = {"library": str(library), "symbol": "buffered", "state_bytes": 8}
+    scenario = scenario_with(device, power_cuts={"times_s": [0.5]})
     workload = {"arrival": {"kind": "constant", "rate_per_s": 100}, "size_bytes": {"kind": "fixed", "value": 512}}
     result = sledsim.run({**scenario, "workload": workload}, log=True)
     misses = result.log["arrival_ns"][np.flatnonzero(result.log["seek_ns"])]

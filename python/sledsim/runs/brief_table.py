@@ -122,7 +122,10 @@ def _length(summary: Mapping[str, Any]) -> str:
     if overload:
         return str(overload["note"])
     if not response:
-        return "no response times" if summary["in_system"]["completed"] else "nothing to measure"
+        if summary["in_system"]["completed"]:
+            return "no response times"
+        failed = summary["requests"]["failed"]
+        return f"all {failed:,} failed" if failed else "nothing to measure"
     if not _has_interval(response):
         return "not long enough"
     known = _half_width(response) <= LONG_ENOUGH * response["mean_ms"]

@@ -101,8 +101,8 @@ FastWrite = Literal["none", "sequential", "full"]
 class ReadRetries(Model):
     """Retries of reads.
 
-    Each command that reads from the medium fails at first with a probability, independently of its position and
-    size; the head then stays on the track and reads again once a revolution. The number of further revolutions
+    The first attempt of a command to read from the medium fails with a probability, independently of its position
+    and size; the head then stays on the track and reads again once a revolution. The number of extra revolutions
     has a geometric distribution. Read-ahead, buffer hits and writes are not retried.
 
     Attributes
@@ -110,7 +110,7 @@ class ReadRetries(Model):
     probability
         Probability that a command's first access to the medium fails (at least 0, at most 1).
     mean_revolutions
-        Mean number of further revolutions of a command whose first access fails (at least 1, at most 1,000).
+        Mean number of extra revolutions of a command whose first access fails (at least 1, at most 1,000).
     """
 
     probability: float | str
@@ -401,7 +401,7 @@ class DiskDevice(Model):
         Number of blocks of a physical sector. A write of part of a physical sector reads it first and writes it a
         revolution later (512-byte emulation: 8 blocks of 512 B) (at least 1, at most 1,024; default 1).
     read_retries
-        Reads that fail at first, at random by the scenario's seed; none when absent.
+        Random retries of reads, by the seed of the scenario; no retries when absent.
     command_queue
         Queue of commands in the drive; without one the drive accepts one command at a time.
     write_cache
