@@ -95,7 +95,7 @@ def test_command_line_compares_to_a_difference(tmp_path: Path, sledsim_cli: Call
     assert found["ci95_low_ms"] < found["mean_ms"] < found["ci95_high_ms"]
     mixed = sledsim_cli("compare", *files, "--precision", "difference=5%,p99=5%")
     assert mixed.status == 2
-    assert "difference excludes other results" in mixed.err
+    assert "difference cannot be combined with other results" in mixed.err
 
 
 def test_long_run_of_a_fixed_length_has_the_mean_with_control_variates() -> None:

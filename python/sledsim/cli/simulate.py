@@ -311,7 +311,7 @@ def _find_limit(
 def _print_limits(limits: "LoadLimits", *, as_json: bool, plot: Path | None) -> None:
     """Print the highest loads within a bound, and draw them."""
     print_result(limits, as_json=as_json)
-    draw_if_complete(limits, plot, interrupted="interrupted: the limits are those found so far")
+    draw_if_complete(limits, plot, interrupted="interrupted: the limits are incomplete")
 
 
 def _split(given: list[str] | None) -> list[str]:
