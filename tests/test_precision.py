@@ -215,7 +215,7 @@ def test_long_run_of_a_fixed_length_has_the_mean_with_control_variates() -> None
     found = sledsim.run(SCENARIO, overrides=length)
     half_width = (found.controlled_response.ci95_high_ms - found.controlled_response.ci95_low_ms) / 2
     assert half_width < (found.response.ci95_high_ms - found.response.ci95_low_ms) / 2
-    assert any("with control variates" in note for note in found.brief().notes)
+    assert any("more precise mean response" in note for note in found.brief().notes)
 
 
 def test_traces_have_no_precision(tmp_path: Path) -> None:

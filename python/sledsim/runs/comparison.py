@@ -270,7 +270,7 @@ def compare(
         return compare_on_trace(runs, devices, schedulers, overrides=overrides, progress=progress, **workload)
     if schedulers is not None or workload:
         option = "schedulers" if schedulers is not None else next(iter(workload))
-        message: Sentence = [(option,), " needs a trace and devices: give devices, or leave it out"]
+        message = [(option,), " needs a trace and devices: give devices, or leave it out"]
         raise make_error(SledsimError, "conflict", message, path=option)
     named: Iterable[tuple[str | None, Result | ScenarioLike]]
     if isinstance(runs, Mapping):
