@@ -326,7 +326,7 @@ def _reason_without_interval(first: str, reference: Result, name: str, result: R
     counts = [found["requests"]["measured"] for found in (reference, result)]
     if result.complete and counts[0] != counts[1]:
         return f"no interval (the runs measured {counts[0]:,} and {counts[1]:,} requests)"
-    return "no interval (the runs are too short)" if result.complete else "no interval (interrupted)"
+    return "no interval (too few independent batches)" if result.complete else "no interval (interrupted)"
 
 
 def _as_given(sets: Sets) -> Sets:
