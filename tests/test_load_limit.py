@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import signal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,12 +14,16 @@ import pytest
 import sledsim
 from sledsim import SledsimError
 from sledsim.runs.load_limit import Bound
+from sledsim.runs.running import run_resolved
+from sledsim.scenario.reading import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from conftest import Outcome
+    from sledsim.runs.result import Result
+    from sledsim.scenario.reading import Resolved
 
 #: Service time of simpledisk-constant, ms.
 SERVICE_MS = 0.88
@@ -214,3 +220,45 @@ def test_run_finds_the_limit_of_a_scenario(tmp_path: Path, sledsim_cli: Callable
     assert row["limit"] == sledsim.find_limit(path, mean_ms=1.2).to_dict()["limits"][0]["limit"]
     refused = sledsim_cli("run", path, "--find-limit", "mean=1.2ms", "--full")
     assert (refused.status, "cannot be combined with --find-limit" in refused.err) == (2, True)
+
+
+def interrupt_run(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    """Interrupt a run of the next search by Ctrl-C, by its number from 1."""
+    runs = 0
+
+    def run_interrupted(resolved: Resolved, **options: Any) -> Result:
+        nonlocal runs
+        runs += 1
+        if runs < number:
+            return run_resolved(resolved, **options)
+        endless = resolve(resolved, ["run.requests=4000000000"])
+        return run_resolved(endless, progress=lambda *_: signal.raise_signal(signal.SIGINT))
+
+    monkeypatch.setattr("sledsim.runs.load_limit.run_resolved", run_interrupted)
+
+
+@pytest.mark.parametrize(
+    ("number", "note"),
+    [
+        (1, "interrupted: the limit is unknown"),
+        (3, r"interrupted: the limit is at least [\d.]+/s"),
+        (6, r"interrupted: the limit is between [\d.]+ and [\d.]+/s"),
+    ],
+)
+def test_an_interrupted_search_has_no_limit(
+    number: int, note: str, tmp_path: Path, sledsim_cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "constant.json"
+    file.write_text(json.dumps(scenario(5000)))
+    interrupt_run(monkeypatch, number)
+    outcome = sledsim_cli("run", file, "--find-limit", "p99=6ms", "--json")
+    found = json.loads(outcome.out)
+    [limit] = found["limits"]
+    assert outcome.status == 130
+    assert "interrupted: the limits are incomplete" in outcome.err
+    assert (found["complete"], limit["complete"], limit["limit"]) == (False, False, None)
+    assert re.fullmatch(note, limit["note"])
+    interrupt_run(monkeypatch, number)
+    table = sledsim_cli("run", file, "--find-limit", "p99=6ms").out
+    assert limit["note"] in table
+    assert "misses it" not in table

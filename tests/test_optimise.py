@@ -288,3 +288,26 @@ def test_searches_of_policies_have_no_design_to_save(tmp_path: Path) -> None:
     keys = {**TWO_OBJECTIVES, "trials": 2, "parameters": {"scheduler": ["fcfs", "sptf"]}, "constraints": []}
     with pytest.raises(sledsim.SledsimError, match="no parameter of search belongs to a device"):
         optimise(keys, tmp_path / "store").save_design(tmp_path / "best.toml")
+
+
+def test_a_search_states_its_estimates_of_the_mean_response(tmp_path: Path) -> None:
+    search = {
+        "scenario": {**BASE, "run": {"precision": {"response": "5%"}}},
+        "trials": 6,
+        "parameters": {"workload.arrival.rate_per_s": [100.0, 1100.0]},
+        "objectives": ["response"],
+    }
+    outcome = optimise(search, tmp_path / "store")
+    assert {(each.values["workload.arrival.rate_per_s"], each.controlled) for each in outcome.trials} == {
+        (100.0, 0),
+        (1100.0, 1),
+    }
+    controlled = sum(each.controlled for each in outcome.trials)
+    start = f"response: mean with control variates in {controlled} of {len(outcome.trials)} runs; the other runs"
+    assert any(note.startswith(start) for note in outcome.table().notes)
+
+
+def test_a_search_counts_runs_without_their_precision(tmp_path: Path) -> None:
+    base = {**BASE, "run": {"precision": {"response": "1%"}, "requests": 2000}}
+    outcome = optimise({**TWO_OBJECTIVES, "scenario": base, "trials": 3}, tmp_path / "store")
+    assert "3 of 3 runs did not reach their precision" in outcome.table().notes

@@ -13,6 +13,7 @@ __all__ = [
     "AsJson",
     "Cluster",
     "Columns",
+    "ComparedPrecision",
     "Event",
     "FindLimit",
     "Full",
@@ -105,6 +106,17 @@ Precision = Annotated[
         metavar="RESULT=SHARE",
         help="End each run when RESULT is known within SHARE: response=1%, p99=5%, energy=1%, utilisation=1%, "
         "hit_ratio=2%. Repeatable, or several with commas.",
+    ),
+]
+#: The precisions of `compare`.
+ComparedPrecision = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--precision",
+        metavar="RESULT=SHARE",
+        help="End when the difference of each mean response from the first is known within SHARE of the first: "
+        "difference=1%. Or end each run when RESULT is known within SHARE: response=1%, p99=5%, energy=1%, "
+        "utilisation=1%, hit_ratio=2%. Repeatable, or several with commas.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON only.")]
@@ -247,13 +259,24 @@ def precision_pairs(given: list[str] | None) -> list[tuple[str, str]]:
         found = re.fullmatch(r"([a-z0-9_.]+) *= *(.+)", pair)
         if not found:
             raise typer.BadParameter(f"{pair!r}: expected RESULT=SHARE, such as response=1%", param_hint="--precision")
-        pairs.append((found[1], found[2]))
+        result, share = found[1], found[2].strip()
+        if re.fullmatch(r"\d+(\.\d*)?", share) and float(share) >= 1:
+            raise typer.BadParameter(f"{pair!r}: did you mean {result}={share}%?", param_hint="--precision")
+        pairs.append((result, share))
+    names = [result.replace(".", "_") for result, _ in pairs]
+    for name in names:
+        if names.count(name) > 1:
+            message = f"{name} is given {names.count(name)} times: give it once"
+            raise typer.BadParameter(message, param_hint="--precision")
     return pairs
 
 
 def precision_sets(given: list[str] | None) -> list[str]:
     """Return the settings of ``--precision response=1%,p99.9=5%``."""
-    return [f"run.precision.{result.replace('.', '_')}={share}" for result, share in precision_pairs(given)]
+    pairs = precision_pairs(given)
+    if any(result == "difference" for result, _ in pairs):
+        raise typer.BadParameter("difference is for compare", param_hint="--precision")
+    return [f"run.precision.{result.replace('.', '_')}={share}" for result, share in pairs]
 
 
 Number = TypeVar("Number", int, float)

@@ -14,6 +14,7 @@ from sledsim.cli.checks import check_chart, check_target, require_not_read
 from sledsim.cli.options import (
     AsJson,
     Columns,
+    ComparedPrecision,
     FindLimit,
     Full,
     Log,
@@ -311,7 +312,7 @@ def _find_limit(
 def _print_limits(limits: "LoadLimits", *, as_json: bool, plot: Path | None) -> None:
     """Print the highest loads within a bound, and draw them."""
     print_result(limits, as_json=as_json)
-    draw_if_complete(limits, plot, interrupted="interrupted: the limits are those found so far")
+    draw_if_complete(limits, plot, interrupted="interrupted: the limits are incomplete")
 
 
 def _split(given: list[str] | None) -> list[str]:
@@ -406,16 +407,18 @@ def compare(
     as_json: AsJson = False,
     plot: Plot = None,
     metric: Metric = "response.mean_ms",
-    precision: Precision = None,
+    precision: ComparedPrecision = None,
 ) -> None:
     """Run several scenarios and compare their results.
 
     --precision difference=1% simulates until the difference of each mean response from that of the first scenario is
     known within 1 % of the first mean.
     """
+    from sledsim._core import SledsimError
     from sledsim.runs.comparison import compare as compare_runs
     from sledsim.runs.summary_tables import require_metric
     from sledsim.scenario.reading import from_argument
+    from sledsim.show.faults import with_faults
 
     check_chart(plot)
     require_metric(metric)
@@ -424,12 +427,29 @@ def compare(
     if difference is not None and len(pairs) > 1:
         raise typer.BadParameter("difference cannot be combined with other results", param_hint="--precision")
     settings = [*(sets or []), *([] if difference is not None else precision_sets(precision))]
-    comparison = compare_runs(
-        [from_argument(file) for file in files], difference=difference, overrides=settings, progress=True
-    )
+    sources = [from_argument(file) for file in files]
+    try:
+        comparison = compare_runs(sources, difference=difference, overrides=settings, progress=True)
+    except SledsimError as error:
+        raise with_faults(error, [_of_difference(fault) for fault in error.faults]) from error.__cause__
     print_result(comparison, as_json=as_json)
-    message = f"interrupted during run {len(comparison)} of {len(files)}: its results are those so far"
+    if all(result.complete for result in comparison.results.values()):
+        message = "interrupted: the results are those of the last complete runs"
+    else:
+        message = f"interrupted during run {len(comparison)} of {len(files)}: its results are those so far"
     draw_if_complete(comparison, plot, metric, interrupted=message)
+
+
+def _of_difference(fault: "_core.Fault") -> "_core.Fault":
+    """Return a fault of the argument `difference` as one of `--precision difference`."""
+    from sledsim.show.faults import facts_of, with_facts
+
+    if fault.path != "difference":
+        return fault
+    option = "--precision difference"
+    words = facts_of(fault)["message"]
+    message = [{"text": option} if word.get("setting") == [["difference"], None] else word for word in words]
+    return with_facts(fault, path=[option], message=message)
 
 
 def check(

@@ -8,14 +8,15 @@ from sledsim._core import SledsimError
 from sledsim.devices.headings import system_questions
 from sledsim.runs.confidence import Interval
 from sledsim.runs.labels import label_of_run
-from sledsim.runs.paired_runs import run_to_difference
+from sledsim.runs.paired_runs import PairedRuns, run_to_difference
 from sledsim.runs.result import Result
 from sledsim.runs.running import ProgressCallback, run
 from sledsim.runs.summary_tables import NO_ENERGY, metric_rows
 from sledsim.runs.trace_comparison import TraceComparison, compare_on_trace
 from sledsim.scenario.reading import ScenarioLike, Sets
 from sledsim.show.arguments import require_several
-from sledsim.show.faults import make_error
+from sledsim.show.faults import Sentence, make_error
+from sledsim.show.naming import with_count
 from sledsim.show.shown import OneTable, Shown
 from sledsim.show.tables import Table, number
 
@@ -32,19 +33,19 @@ class Comparison(OneTable, Shown):
     ----------
     results
         The runs by name; the first is the reference.
-    at_check
-        True if the runs ended when the differences of their mean responses were precise enough; see
-        :meth:`Result.response_difference`.
+    paired
+        The runs if they were to end when the differences of their mean responses were precise enough.
     """
 
-    def __init__(self, results: Mapping[str, Result], *, at_check: bool = False) -> None:
+    def __init__(self, results: Mapping[str, Result], *, paired: PairedRuns | None = None) -> None:
         self.results = dict(results)
-        self._at_check = at_check
+        self._paired = paired
 
     @property
     def complete(self) -> bool:
-        """True if every run is complete."""
-        return all(result.complete for result in self.results.values())
+        """False if a run was interrupted."""
+        is_ended = self._paired is None or self._paired.complete
+        return is_ended and all(result.complete for result in self.results.values())
 
     def metrics(self) -> list[dict[str, Any]]:
         """Return the compared metrics: label, key in the summary, values of the runs, ratios to the first run."""
@@ -63,13 +64,16 @@ class Comparison(OneTable, Shown):
 
         Requests are paired in order of completion: chance that they have in common cancels out. Runs without an
         interval are left out: they are too short, differ in the number of requests, or cannot keep up with their load.
+        The runs of ``compare(…, difference=…)`` have intervals with a confidence of 96.5 % each, see
+        :meth:`Result.response_difference`.
         """
         (_, first), *others = self.results.items()
         found = {}
         for name, result in others:
             if first["overload"] or result["overload"] or not (first.complete and result.complete):
                 continue
-            if (interval := result.response_difference(first, at_check=self._at_check)) is not None:
+            interval = result.response_difference(first, ended_when_precise=self._paired is not None)
+            if interval is not None:
                 found[name] = interval
         return found
 
@@ -80,10 +84,55 @@ class Comparison(OneTable, Shown):
             half, mean = (found.high - found.low) / 2, reference["response"]["mean_ms"]
             share, half_share = number(100 * found.mean / mean, 3), number(100 * half / mean, 2)
             notes.append(
-                f"{name}: mean response {number(found.mean, 3)} ± {number(half, 2)} ms ({share} ± {half_share} %) from "
-                f"{first}, by pairs of requests"
+                f"{name}: mean response minus that of {first}: {number(found.mean, 3)} ± {number(half, 2)} ms "
+                f"({share} ± {half_share} %), 95 % interval, "
+                f"{with_count(reference['requests']['measured'], 'request')} in pairs, without control variates"
             )
         return notes
+
+    def precision(self) -> dict[str, Any] | None:
+        """Return the precision of the differences; ``None`` without a target for it.
+
+        ``target`` and the ``half_width`` of each run are fractions of the first mean; ``reached`` is true if each
+        half-width is within the target; a ``note`` is the reason why a run has no interval, and ``warmup_note`` the
+        reason why the warm-up is uncertain.
+        """
+        if self._paired is None:
+            return None
+        target, found = self._paired.target, self.response_differences()
+        (first, reference), *others = self.results.items()
+        runs = []
+        for name, result in others:
+            half = None
+            if name in found:
+                half = (found[name].high - found[name].low) / 2 / reference["response"]["mean_ms"]
+            note = None if half is not None else _reason_without_interval(first, reference, name, result)
+            runs.append(
+                {"name": name, "half_width": half, "reached": half is not None and half <= target, "note": note}
+            )
+        return {
+            "target": target,
+            # After an interruption there may be no run but the first.
+            "reached": bool(runs) and all(each["reached"] for each in runs),
+            "requests": reference["requests"]["submitted"],
+            "runs": runs,
+            "warmup_note": self._paired.warmup_note,
+        }
+
+    def _precision_notes(self) -> list[str]:
+        """Return notes on targets that were not reached, and on an uncertain warm-up."""
+        found = self.precision()
+        if found is None:
+            several = [precision for each in self.results.values() if (precision := each.summary.get("precision"))]
+            missed = sum(not precision["reached"] for precision in several)
+            return [f"{missed} of {len(several)} runs did not reach their precision"] if missed else []
+        end = f"target {number(100 * found['target'], 2)} % not reached in {with_count(found['requests'], 'request')}"
+        notes = []
+        for each in found["runs"]:
+            if not each["reached"]:
+                half = each["note"] or f"± {number(100 * each['half_width'], 2)} %"
+                notes.append(f"{each['name']}: precision of the difference: {half}, {end}")
+        return notes + ([f"warm-up: {found['warmup_note']}"] if found["warmup_note"] else [])
 
     def table(self) -> Table:
         """Return a table of the metrics, with the values of each run and the ratios to the first run."""
@@ -98,7 +147,7 @@ class Comparison(OneTable, Shown):
         overloads = ((name, result["overload"]) for name, result in self.results.items())
         notes = [f"{name}: {overload['note']}" for name, overload in overloads if overload]
         unpowered = [name for name, result in self.results.items() if not result["energy"]]
-        notes = self._difference_notes() + notes
+        notes = self._difference_notes() + self._precision_notes() + notes
         notes += [f"{NO_ENERGY}: {', '.join(unpowered)}"] if unpowered else []
         systems = [each.summary["scenario"]["system"] for each in self.results.values()]
         notes += dict.fromkeys(note for system in systems for note in system_questions(system))
@@ -111,7 +160,9 @@ class Comparison(OneTable, Shown):
             {"name": name, "mean_ms": found.mean, "ci95_low_ms": found.low, "ci95_high_ms": found.high}
             for name, found in self.response_differences().items()
         ]
-        return {"runs": runs, "metrics": self.metrics(), "response_differences": differences}
+        found = {"runs": runs, "metrics": self.metrics(), "response_differences": differences}
+        precision = self.precision()
+        return found if precision is None else {**found, "difference_precision": precision}
 
     def _rows(self) -> list[dict[str, Any]]:
         """Return a row for each run with its name and summary."""
@@ -189,7 +240,8 @@ def compare(
         combination.
     difference
         Simulate until the difference of each mean response from that of the first scenario is known within this share
-        of the first mean, from 0.0001 to 1, or a text such as ``"1%"``. The scenarios must have generated requests.
+        of the first mean, from 0.0001 to 1, or a text such as ``"1%"``. There must be at least two scenarios with
+        generated requests.
     overrides
         Values that replace those of every scenario.
     progress
@@ -212,13 +264,13 @@ def compare(
     >>> found = compare("my-trace.gz", devices=["g2", "g3"], schedulers=["fcfs", "sptf"])  # doctest: +SKIP
     """
     if devices is not None and difference is not None:
-        message = " needs generated requests, as traces have a fixed length: leave it out"
+        message: Sentence = [("difference",), " needs generated requests, as traces have a fixed length: leave it out"]
         raise make_error(SledsimError, "conflict", message, path="difference")
     if devices is not None:
         return compare_on_trace(runs, devices, schedulers, overrides=overrides, progress=progress, **workload)
     if schedulers is not None or workload:
         option = "schedulers" if schedulers is not None else next(iter(workload))
-        message = " needs a trace and devices: give devices, or leave it out"
+        message = [(option,), " needs a trace and devices: give devices, or leave it out"]
         raise make_error(SledsimError, "conflict", message, path=option)
     named: Iterable[tuple[str | None, Result | ScenarioLike]]
     if isinstance(runs, Mapping):
@@ -228,8 +280,9 @@ def compare(
         named = ((None, each) for each in several)
     sets = _as_given(overrides)
     results: dict[str, Result] = {}
+    paired = None
     if difference is not None:
-        named = _run_all(named, difference, sets, progress)
+        named, paired = _run_all(named, difference, sets, progress)
     for name, each in named:
         result = each if isinstance(each, Result) else run(each, overrides=sets, progress=progress)
         results[_free_name(name or _name(each, result), results)] = result
@@ -239,7 +292,7 @@ def compare(
         raise make_error(
             SledsimError, "missing", "nothing to compare; give results, or scenarios to run", path="sources"
         )
-    return Comparison(results, at_check=difference is not None)
+    return Comparison(results, paired=paired)
 
 
 def _run_all(
@@ -247,21 +300,33 @@ def _run_all(
     difference: float | str,
     sets: Sets,
     progress: ProgressCallback | bool | None,
-) -> list[tuple[str | None, Result | ScenarioLike]]:
-    """Run scenarios until their differences are precise enough; return the results with their names."""
+) -> tuple[list[tuple[str | None, Result | ScenarioLike]], PairedRuns]:
+    """Run scenarios until their differences are precise enough; return the results with their names, and the runs."""
     names, scenarios = [], []
     for name, each in named:
         if isinstance(each, Result):
-            message = " needs scenarios to run, not results: give scenarios, or leave it out"
+            message: Sentence = [
+                ("difference",),
+                " needs scenarios to run, not results: give scenarios, or leave it out",
+            ]
             raise make_error(SledsimError, "conflict", message, path="difference")
         names.append(name)
         scenarios.append(each)
-    if not scenarios:
-        return []
-    results = run_to_difference(scenarios, difference, overrides=sets, progress=progress)
+    paired = run_to_difference(scenarios, difference, overrides=sets, progress=progress)
     # After an interruption there are fewer results.
-    runs = zip(names, scenarios, results, strict=False)
-    return [(name or _name(each, result), result) for name, each, result in runs]
+    runs = zip(names, scenarios, paired.results, strict=False)
+    return [(name or _name(each, result), result) for name, each, result in runs], paired
+
+
+def _reason_without_interval(first: str, reference: Result, name: str, result: Result) -> str:
+    """Return the reason why a difference from the first run has no interval."""
+    overloaded = [each for each, found in ((first, reference), (name, result)) if found["overload"]]
+    if overloaded:
+        return f"no interval ({' and '.join(overloaded)} cannot keep up)"
+    counts = [found["requests"]["measured"] for found in (reference, result)]
+    if result.complete and counts[0] != counts[1]:
+        return f"no interval (the runs measured {counts[0]:,} and {counts[1]:,} requests)"
+    return "no interval (too few independent batches)" if result.complete else "no interval (interrupted)"
 
 
 def _as_given(sets: Sets) -> Sets:

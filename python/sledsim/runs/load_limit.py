@@ -130,6 +130,8 @@ class LoadLimit:
         False if no request waited at the lowest load tried.
     error
         The reason why there is no run; ``None`` if there are some.
+    complete
+        False if the search was interrupted. The limit is then between :attr:`highest_met` and :attr:`above`.
     """
 
     device: str
@@ -139,6 +141,7 @@ class LoadLimit:
     heading: str
     waits: bool = True
     error: SledsimError | None = None
+    complete: bool = True
 
     @property
     def name(self) -> str:
@@ -147,6 +150,11 @@ class LoadLimit:
 
     @property
     def limit(self) -> LoadPoint | None:
+        """The highest load that meets the bound; ``None`` if there is none, or if the search was interrupted."""
+        return self.highest_met if self.complete else None
+
+    @property
+    def highest_met(self) -> LoadPoint | None:
         """The highest load tried below the first that misses the bound; ``None`` if the lowest misses it."""
         found = None
         for point in self.points:
@@ -162,7 +170,9 @@ class LoadLimit:
 
     @property
     def limited_by(self) -> str:
-        """The reason for the limit: the bounded measure, ``overload``, or ``nothing``."""
+        """The reason for the limit: the bounded measure, ``overload``, or ``nothing``; ``–`` if unknown."""
+        if not self.complete:
+            return "–"
         above = self.above
         if above is None:
             return "nothing" if self.points else "–"
@@ -172,8 +182,8 @@ class LoadLimit:
         """Return the reason why there is no limit; ``None`` if there is one."""
         if self.error is not None:
             return str(self.error)
-        if not self.points:
-            return "interrupted"
+        if not self.complete:
+            return f"interrupted: {self._range()}"
         lowest, highest = self.points[0], self.points[-1]
         if self.above is None:
             return (
@@ -188,11 +198,20 @@ class LoadLimit:
             )
         return None
 
+    def _range(self) -> str:
+        """Return the range of the limit that an interrupted search has found."""
+        low, high = self.highest_met, self.above
+        if low is not None and high is not None:
+            return f"the limit is between {number(low.rate_per_s)} and {number(high.rate_per_s)}/s"
+        if low is not None:
+            return f"the limit is at least {number(low.rate_per_s)}/s"
+        return "the limit is unknown" if high is None else f"the limit is below {number(high.rate_per_s)}/s"
+
     def row(self) -> list[str]:
         """Return the row of the table."""
         point = self.limit
         if point is None or self.above is None:
-            missing = "too small" if self.error is not None else "none"
+            missing = "too small" if self.error is not None else "none" if self.complete else "interrupted"
             return [self.name, missing, *["–"] * 3, self.limited_by]
         busy = None if point.utilisation is None else 100 * point.utilisation
         return [
@@ -213,6 +232,7 @@ class LoadLimit:
             "limit": None if point is None else point._asdict(),
             "above": None if self.above is None else self.above._asdict(),
             "limited_by": self.limited_by,
+            "complete": self.complete,
             "note": self.note(),
             "points": [each._asdict() for each in self.points],
         }
@@ -257,7 +277,7 @@ class LoadLimits(OneTable, Shown):
     @property
     def complete(self) -> bool:
         """True if no search was interrupted."""
-        return all(each.points or each.error for each in self.limits)
+        return all(each.complete for each in self.limits)
 
     @property
     def best(self) -> LoadLimit | None:
@@ -291,6 +311,7 @@ class LoadLimits(OneTable, Shown):
             "measure": self.bound.measure,
             "bound_ms": self.bound.ms,
             "precision": self.precision,
+            "complete": self.complete,
             "limits": [each.to_dict() for each in self.limits],
         }
 
@@ -507,7 +528,8 @@ def _limit_of(
     assert last is not None
     label, heading = label_of(last["device"]["name"]), device_of_run(last.summary)
     tried = tuple(points[load] for load in sorted(points))
-    return LoadLimit(label, last["scheduler"], bound, tried, heading, waits), key, last
+    limit = LoadLimit(label, last["scheduler"], bound, tried, heading, waits, complete=last.complete)
+    return limit, key, last
 
 
 def _search(run_at: Callable[[float], LoadPoint | None], last: Callable[[], Result | None], precision: float) -> bool:

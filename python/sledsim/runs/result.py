@@ -118,7 +118,7 @@ class Result(Section, Shown):
         _one_of("op", op, OPERATIONS)
         return (self._histograms or self._output).histogram(quantity, op)
 
-    def response_difference(self, other: "Result", *, at_check: bool = False) -> Interval | None:
+    def response_difference(self, other: "Result", *, ended_when_precise: bool = False) -> Interval | None:
         """Return the mean response time minus that of another run of the same requests, ms, with its 95 % interval.
 
         Requests are paired by their order of completion, by batch means.
@@ -127,10 +127,11 @@ class Result(Section, Shown):
         ----------
         other
             A run with as many measured requests, in this process.
-        at_check
-            True if the runs end when the interval is narrow enough. Such runs are more likely to end with an interval
-            that is too narrow by chance. The interval then has a confidence of 96.5 %, so that about 95 % of the final
-            intervals contain the difference.
+        ended_when_precise
+            True if the runs ended because this interval was narrow enough. Such runs are more likely to end with an
+            interval that is too narrow by chance, so that the interval has a confidence of 96.5 % instead of 95 %. Of
+            the final intervals, 145 of 150 contained the difference for FCFS and SPTF on g2 at 600/s to 1 %, and 109
+            of 119 at 1,010/s to 2 %.
 
         Returns
         -------
@@ -141,7 +142,7 @@ class Result(Section, Shown):
         outputs = [getattr(each, "_output", None) for each in (self, other)]
         if None in outputs or self["requests"]["measured"] != other["requests"]["measured"]:
             return None
-        mean, low, high = self._output.response_difference(other._output, at_check=at_check)
+        mean, low, high = self._output.response_difference(other._output, at_check=ended_when_precise)
         return None if low is None or high is None else Interval(mean, low, high)
 
     @property

@@ -209,17 +209,19 @@ def _load(summary: Mapping[str, Any]) -> Table:
     notes = [f"end of the run: {ENDS.get(run['end'], run['end'])}"]
     if run["note"] and run["complete"]:
         notes.append(f"note: {run['note']}")
-    notes += measured_notes(summary)
+    notes += measured_notes(summary, full=True)
     return Table(["load", "", "unit"], rows, left=frozenset({2}), notes=notes)
 
 
-def measured_notes(summary: Mapping[str, Any]) -> list[str]:
+def measured_notes(summary: Mapping[str, Any], *, full: bool = False) -> list[str]:
     """Return notes on implausible device values, the measured requests, and a missing confidence interval.
 
     Parameters
     ----------
     summary
         The summary of the run.
+    full
+        True to list the control variates.
     """
     notes, in_system = system_questions(summary["scenario"]["system"]), summary["in_system"]
     completed, measured = in_system["completed"], summary["requests"]["measured"]
@@ -229,7 +231,7 @@ def measured_notes(summary: Mapping[str, Any]) -> list[str]:
             f"{number(summary['run']['measured_s'])} s; throughput, bandwidth and energy count the {completed:,} "
             "completed"
         )
-    notes += precision_notes(summary)
+    notes += precision_notes(summary, full=full)
     response = summary["response"]
     if summary["overload"]:
         notes.append(
@@ -241,13 +243,15 @@ def measured_notes(summary: Mapping[str, Any]) -> list[str]:
     return notes
 
 
-def precision_notes(summary: Mapping[str, Any]) -> list[str]:
+def precision_notes(summary: Mapping[str, Any], *, full: bool = False) -> list[str]:
     """Return lines on results with a target for their precision, control variates, and the warm-up that was detected.
 
     Parameters
     ----------
     summary
         The summary of the run.
+    full
+        True to list the control variates.
     """
     notes = []
     controlled = summary.get("controlled_response")
@@ -260,15 +264,11 @@ def precision_notes(summary: Mapping[str, Any]) -> list[str]:
             f"precision: {found['result']} {value} {half}{how}, target {number(100 * found['target'], 2)} % {reached}"
         )
     if controlled:
-        plain = summary["response"]
-        both = (
-            f"{number(each['mean_ms'])} ± {number((each['ci95_high_ms'] - each['ci95_low_ms']) / 2, 2)} ms"
-            if each["ci95_low_ms"] is not None
-            else f"{number(each['mean_ms'])} ms"
-            for each in (controlled, plain)
-        )
+        half = number((controlled["ci95_high_ms"] - controlled["ci95_low_ms"]) / 2, 2)
+        listed = f" ({', '.join(controlled['controls'])})" if full else ""
         notes.append(
-            f"mean response with control variates ({', '.join(controlled['controls'])}): {', without: '.join(both)}"
+            f"more precise mean response: {number(controlled['mean_ms'])} ± {half} ms, corrected for chance in "
+            f"arrivals and requests by control variates{listed}"
         )
     if warmup := summary.get("warmup"):
         uncertain = f"; {warmup['note']}" if warmup["note"] else ""

@@ -15,7 +15,7 @@ from sledsim.show.progress import ProgressBar
 from sledsim.sweep.axes import Assignment, Range
 from sledsim.sweep.description import Task
 from sledsim.sweep.evaluation import Evaluated, Evaluation
-from sledsim.sweep.measures import metric_function
+from sledsim.sweep.measures import CONTROLLED, metric_function
 from sledsim.sweep.outcome import SearchOutcome, Trial
 from sledsim.sweep.recording import Progress
 from sledsim.sweep.running import ProgressCallback
@@ -191,6 +191,8 @@ def _trial(search: Search, number: int, design: Assignment, runs: Sequence[Evalu
         samples=tuple(tuple(quantity(each.metric) for quantity in quantities) for each in search.objectives),
         held=held,
         excess=tuple(bound.excess(value) for bound, value in zip(bounds, held, strict=True)),
+        imprecise=sum(each.metrics.get("precision.reached") == 0 for each in runs),
+        controlled=sum(CONTROLLED in each.metrics for each in runs if "precision.reached" in each.metrics),
     )
 
 

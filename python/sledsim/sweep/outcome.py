@@ -43,6 +43,11 @@ class Trial(CanFail):
         For each constraint, the mean of its metric.
     excess
         For each constraint, its violation; 0 or less if it is met.
+    imprecise
+        Number of replications that did not reach their precision.
+    controlled
+        Number of replications, run to a precision, whose metric ``response`` is the mean with control variates. In the
+        others it is the plain mean.
     faults
         Reasons why the design could not be run; empty if it ran.
     """
@@ -52,6 +57,8 @@ class Trial(CanFail):
     samples: tuple[tuple[float, ...], ...] = ()
     held: tuple[float, ...] = ()
     excess: tuple[float, ...] = ()
+    imprecise: int = 0
+    controlled: int = 0
     faults: tuple[Fault, ...] = ()
 
     @property
@@ -119,7 +126,20 @@ class SearchOutcome(OneTable, Shown):
             ]
             for each in self.front
         ]
-        return Table([*headers, *search.parameters], rows, title=self._title(), notes=self._nearest_to_constraints())
+        notes = self._nearest_to_constraints() + self._precision_notes()
+        return Table([*headers, *search.parameters], rows, title=self._title(), notes=notes)
+
+    def _precision_notes(self) -> list[str]:
+        """Return notes on runs that did not reach their precision, and on the estimate of the mean response."""
+        ran = [each for each in self.trials if each.error is None]
+        runs, imprecise = sum(len(each.samples[0]) for each in ran), sum(each.imprecise for each in ran)
+        controlled = sum(each.controlled for each in ran)
+        notes = [f"{imprecise} of {runs} runs did not reach their precision"] if imprecise else []
+        metrics = [each.metric for each in self.search.objectives] + [each.metric for each in self.search.constraints]
+        if "response" in metrics and controlled:
+            short = "; the other runs are too short for them and have the plain mean" if controlled < runs else ""
+            notes.append(f"response: mean with control variates in {controlled} of {runs} runs{short}")
+        return notes
 
     def _nearest_to_constraints(self) -> list[str]:
         """Return a note with the nearest value for each constraint that no trial meets."""
@@ -166,6 +186,8 @@ class SearchOutcome(OneTable, Shown):
             "objectives": dict(zip(metrics, trial.objectives, strict=False)),
             "replications": dict(zip(metrics, trial.samples, strict=False)),
             "constraints": dict(zip(bounds, trial.held, strict=False)),
+            "imprecise": trial.imprecise,
+            "controlled": trial.controlled,
             "feasible": trial.feasible,
             "front": best,
             "error": trial.error,
