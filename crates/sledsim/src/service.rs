@@ -138,7 +138,7 @@ macro_rules! each_phase {
             /// Waiting on track for the rotational position of the first sector.
             rotation rotation_ns "rotation" "" [disk];
             /// Positioning between the passes of a request.
-            turnaround turnaround_ns "turnarounds between rows" "" [mems disk "between tracks"];
+            turnaround turnaround_ns "turnarounds between rows" "" [mems disk "between tracks, and read retries"];
             /// Servo bursts passing under the tips.
             servo servo_ns "servo" "" [mems];
             /// Data bits passing under the tips.

@@ -12,8 +12,8 @@ use crate::time::Time;
 
 /// Completed requests whose mean service time is the constant service.
 const SERVICES: u64 = 1000;
-/// Arrivals before the measured ones that the queue with constant service receives, at least: its waits then hardly depend on its
-/// empty start.
+/// Arrivals of the warm-up that the queue with constant service receives, at most: after as many, its waits hardly depend on its empty
+/// start.
 const EARLIER_ARRIVALS: usize = 4096;
 /// Shorter service than the mean, for a second queue. Under SPTF and similar schedulers, service takes less time in long queues, so
 /// that waits grow less with the load than those of one queue.

@@ -303,7 +303,7 @@ fn check_zones(spec: &SystemSpec) -> Result<(), Fault> {
         if found.is_ok() && component.composite().is_some_and(ComponentSpec::refuses_writes) {
             let key = path.step("out_of_order");
             let says = format!(
-                ": the {kind} above these zones would lose the writes that they refuse: put the zones above the {kind}, or set ",
+                ": the {kind} above these zones would lose the writes that they refuse: put the zones above the {kind}, or use ",
                 kind = spec.kind()
             );
             found = Err(Fault::conflict(key.clone(), "refuse").says(says).set(key, "rewrite"));
