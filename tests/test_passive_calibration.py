@@ -70,7 +70,7 @@ def test_short_traces_are_refused(tmp_path: Path) -> None:
 
 def test_other_devices_are_refused(tmp_path: Path) -> None:
     trace = measured_on(GIVEN, tmp_path / "drive.trace", requests=10)
-    with pytest.raises(SledsimError, match="is no disk"):
+    with pytest.raises(SledsimError, match="is not a disk"):
         refine_drive("g2", trace)
 
 
@@ -78,7 +78,7 @@ def test_other_devices_are_refused(tmp_path: Path) -> None:
 DEMERITS = {
     "atlas10k": (0.129, 0.118),
     "barracuda": (0.243, 0.158),
-    "cheetah4LP": (0.221, 0.148),
+    "cheetah4LP": (0.221, 0.146),
     "cheetah9LP": (0.106, 0.093),
     "dec_rz26": (0.275, 0.275),
     "hp_c2247a": (0.142, 0.142),

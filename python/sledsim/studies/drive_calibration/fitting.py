@@ -411,7 +411,7 @@ def _fit_write_through(fit: Fit, logs: "Mapping[str, Log]", period: float, serve
         fit.parameters.append(Parameter("write_settle_ms", "0", "ms", NOT_IDENTIFIABLE))
         return
     settle, half = fit_time(moved.positioned_ms - seeks - base, period)
-    settle = _fit_to_stream(fit, logs, served, max(settle, 0.0), half or 0.1)
+    settle = _fit_to_stream(fit, logs, served, settle, half or 0.1)
     fit.parameters.append(Parameter("write_settle_ms", f"{settle:.3f}", "ms", f"±{half:.2g}"))
     fit.parameters.append(Parameter("write_cache", "none", "", "writes wait for the medium"))
 
@@ -447,7 +447,8 @@ def _fit_to_stream(
             changes = ((times[0] - settle) / half) ** 2 + (times[1] / 0.1) ** 2
             return float(np.log(found / true)) ** 2 + CHANGE_PENALTY * changes
 
-        tried = [(max(settle + more * half, 0.0), less) for more in SETTLES for less in SWITCHES]
+        least = min(settle, 0.0)
+        tried = [(max(settle + more * half, least), less) for more in SETTLES for less in SWITCHES]
         settle, less = min(tried, key=error)
         fit.device["head_switch_ms"] = round(max(switch - less, 0.0), 4)
     settle = round(settle, 4)
