@@ -124,10 +124,11 @@ def test_most_of_thirty_random_drives_are_recovered() -> None:
         for seed, errors in found.items()
         if (of_flushes := [error for kind, error in errors.items() if kind.startswith("flushes")])
     }
-    # An earlier method recovered as many; docs/how-to/calibrate.md has the errors of other drives.
-    assert sum(errors["sequential reads"] < 0.05 for errors in found.values()) >= 27
-    assert sum(error < 0.2 for error in reads.values()) >= 22, reads
-    assert all(error < 0.05 for error in flushes.values()), flushes
+    # docs/how-to/calibrate.md has these errors: only the reads of drive 120 miss their target.
+    assert sum(error < 0.2 for error in reads.values()) >= 29, reads
+    assert all(errors["sequential reads"] < 0.002 for errors in found.values())
+    assert all(errors["sequential writes"] < 0.05 for errors in found.values())
+    assert all(error < 0.035 for error in flushes.values()), flushes
 
 
 def test_stamps_and_latencies_give_end_times() -> None:
