@@ -31,7 +31,16 @@ from sledsim.studies.drive_calibration.geometry import (
     find_period,
     find_zones,
 )
-from sledsim.studies.drive_calibration.jobs import FLUSH, SMALL, WRITE, Job, _probes, make_jobs, write_jobs
+from sledsim.studies.drive_calibration.jobs import (
+    FLUSH,
+    SMALL,
+    WRITE,
+    Job,
+    _probes,
+    make_jobs,
+    read_description,
+    write_jobs,
+)
 from sledsim.studies.drive_calibration.mechanics import fit_seeks, fit_time
 from sledsim.studies.drive_calibration.serving import log_lines, serve_job
 
@@ -115,10 +124,11 @@ def test_most_of_thirty_random_drives_are_recovered() -> None:
         for seed, errors in found.items()
         if (of_flushes := [error for kind, error in errors.items() if kind.startswith("flushes")])
     }
-    # An earlier method recovered as many; docs/how-to/calibrate.md has the errors of other drives.
-    assert sum(errors["sequential reads"] < 0.05 for errors in found.values()) >= 27
-    assert sum(error < 0.2 for error in reads.values()) >= 22, reads
-    assert all(error < 0.05 for error in flushes.values()), flushes
+    # docs/how-to/calibrate.md has these errors: only the reads of drive 120 miss their target.
+    assert sum(error < 0.2 for error in reads.values()) >= 29, reads
+    assert all(errors["sequential reads"] < 0.002 for errors in found.values())
+    assert all(errors["sequential writes"] < 0.05 for errors in found.values())
+    assert all(error < 0.035 for error in flushes.values()), flushes
 
 
 def test_stamps_and_latencies_give_end_times() -> None:
@@ -168,7 +178,8 @@ def test_the_command_writes_jobs_and_fits_a_device(sledsim_cli: Callable[..., Ou
     session = Session({"device": drive})
     # Half of the accesses: the test is of the command.
     folder, device = tmp_path / "jobs", tmp_path / "fitted.toml"
-    sledsim_cli("calibrate", "--jobs", folder, "--capacity", session.capacity_blocks * 512, "--scale", "0.5")
+    drive_options = ("--filename", "/dev/sdq", "--capacity", session.capacity_blocks * 512)
+    sledsim_cli("calibrate", "--jobs", folder, *drive_options, "--scale", "0.5")
     for number, job in enumerate(make_jobs(session.capacity_blocks * 512, scale=0.5), 1):
         lines = log_lines(serve_job(session, job, jitter_us=10)).splitlines(keepends=True)
         # fio does not log the accesses that are outstanding at the end.
@@ -191,11 +202,14 @@ def test_a_folder_without_logs_names_the_next_command(tmp_path: Path) -> None:
     write_jobs(tmp_path, "/dev/sdq", 10**12, scale=0.1)
     with pytest.raises(SledsimError, match=r"run fio reads\.fio"):
         calibrate_drive(tmp_path)
-    (tmp_path / "rotation_lat.1.log").write_text("prose\n")
-    with pytest.raises(SledsimError, match="log_offset=1"):
+    (tmp_path / "rotation_lat.1.log").write_text("0, 9000000, 0, 4096, 8192, 0\n9, rubbish, 0, 4096, 8192, 0\n")
+    with pytest.raises(SledsimError, match=r"rotation_lat\.1\.log:2: '9, rubbish.*log_offset=1"):
         calibrate_drive(tmp_path)
     (tmp_path / "rotation_lat.1.log").write_text("0, 9000000, 0, 4096, 8192, 0\n" * 400)
     with pytest.raises(SledsimError, match="400 of 512 accesses: the job did not end"):
+        calibrate_drive(tmp_path)
+    (tmp_path / "rotation_lat.1.log").write_text("0, 9000000, 0, 4096, 8192, 0\n" * 512)
+    with pytest.raises(SledsimError, match=r"not those of rotation\.iolog"):
         calibrate_drive(tmp_path)
 
 
@@ -234,6 +248,22 @@ def test_jobs_name_a_file_by_its_absolute_path(
         file.truncate(10**9)
     sledsim_cli("calibrate", "--jobs", "jobs", "--filename", "drive.img", "--scale", "0.1")
     assert f"{tmp_path / 'drive.img'} open\n" in Path("jobs/probes.iolog").read_text()
+
+
+def test_jobs_are_overwritten_only_with_force(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    folder = tmp_path / "jobs"
+
+    def write(*options: str) -> Outcome:
+        return sledsim_cli("calibrate", "--jobs", folder, "--filename", "/dev/sdq", "--scale", "0.1", *options)
+
+    write("--capacity", "2TB")
+    assert read_description(folder)[0] == 2 * 10**12
+    refused = write("--capacity", "1 GiB")
+    assert refused.status == 2
+    assert "--force" in refused.err
+    assert read_description(folder)[0] == 2 * 10**12
+    write("--capacity", "1 GiB", "--force")
+    assert read_description(folder)[0] == 1 << 30
 
 
 def test_random_reads_show_skews_that_delays_hide_in_streams() -> None:

@@ -82,7 +82,7 @@ Examples:
 CALIBRATE_EXAMPLES = """\b
 Examples:
   sledsim calibrate --jobs my-drive --filename /dev/sdb
-  sledsim calibrate --jobs my-drive --capacity 2000398934016
+  sledsim calibrate --jobs my-drive --filename /dev/sdb --capacity 2TB
   sledsim calibrate my-drive --out my-drive.toml
   sledsim calibrate m.trace --from cheetah9LP.parv --out fitted.toml
 """
@@ -853,14 +853,18 @@ def calibrate(
         typer.Argument(metavar="[FOLDER|TRACE]", help="Folder with fio's logs of the jobs; with --from, a trace."),
     ] = None,
     jobs: Annotated[
-        Path | None, typer.Option("--jobs", metavar="FOLDER", help="Write jobs for fio to a folder and exit.")
+        str | None, typer.Option("--jobs", metavar="FOLDER", help="Write jobs for fio to a folder and exit.")
     ] = None,
     filename: Annotated[
-        str | None, typer.Option("--filename", metavar="PATH", help="Drive to measure, for --jobs (default: /dev/sdX).")
+        str | None, typer.Option("--filename", metavar="PATH", help="Drive to measure, for --jobs.")
     ] = None,
     capacity: Annotated[
-        int | None, typer.Option("--capacity", metavar="BYTES", help="For --jobs (default: that of --filename).")
+        str | None,
+        typer.Option(
+            "--capacity", metavar="SIZE", help="Its size, for a drive of another machine (default: that of --filename)."
+        ),
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite existing jobs, for --jobs.")] = False,
     scale: Annotated[
         float | None,
         typer.Option(
@@ -887,27 +891,20 @@ def calibrate(
     them on the second half.
     """
     from sledsim.studies.drive_calibration.calibration import calibrate_drive
-    from sledsim.studies.drive_calibration.jobs import write_jobs
     from sledsim.studies.drive_calibration.refinement import refine_drive
 
-    if (measured is None) == (jobs is None):
+    if measured is None and jobs is None:
         raise typer.BadParameter("give a folder with logs, a trace, or --jobs FOLDER", param_hint="FOLDER")
     if jobs is not None:
-        for name, value in (("--from", specs), ("--out", out)):
+        excluded = (("FOLDER" if specs is None else "TRACE", measured), ("--from", specs), ("--out", out))
+        for name, value in excluded:
             if value is not None:
-                raise typer.BadParameter("has no effect with --jobs", param_hint=name)
-        if capacity is None and filename is None:
-            raise typer.BadParameter("give --filename PATH or --capacity BYTES", param_hint="--jobs")
-        size = _device_bytes(filename) if capacity is None and filename is not None else capacity or 0
-        if filename is not None and Path(filename).exists():
-            filename = str(Path(filename).absolute())  # fio runs in the folder of the jobs
-        written = write_jobs(jobs, filename or "/dev/sdX", size, scale=1.0 if scale is None else scale)
-        print_written(written.reads)
-        print_written(written.writes, note=" (overwrites data)")
-        write(f"next: cd {jobs} && fio {written.reads.name}", err=True)
+                raise typer.BadParameter(f"--jobs excludes {name}", param_hint=name)
+        _write_jobs(jobs, filename, capacity, 1.0 if scale is None else scale, force=force)
         return
     assert measured is not None
-    for name, given in (("--filename", filename), ("--capacity", capacity), ("--scale", scale)):
+    only = (("--filename", filename), ("--capacity", capacity), ("--scale", scale), ("--force", force or None))
+    for name, given in only:
         if given is not None:
             raise typer.BadParameter("has an effect only with --jobs", param_hint=name)
     check_target(out, [".toml"])
@@ -927,6 +924,48 @@ def calibrate(
         print_written(out, "device", out)
 
 
+#: Files of jobs and of their measurements.
+JOB_FILES = ("calibration.json", "*.fio", "*.iolog", "*_lat.*.log")
+
+
+def _write_jobs(folder: str, filename: str | None, capacity: str | None, scale: float, *, force: bool) -> None:
+    """Write jobs for fio, and print their names."""
+    from sledsim.studies.drive_calibration.jobs import write_jobs
+
+    if not folder:
+        raise typer.BadParameter("no folder has an empty name", param_hint="--jobs")
+    if not filename:
+        message = "add --filename PATH; for a drive of another machine also --capacity SIZE"
+        raise typer.BadParameter(message, param_hint="--jobs")
+    size = _device_bytes(filename) if capacity is None else _bytes(capacity)
+    if Path(filename).exists():
+        filename = str(Path(filename).absolute())  # fio runs in the folder of the jobs
+    if not force and any(True for pattern in JOB_FILES for _ in Path(folder).glob(pattern)):
+        raise typer.BadParameter(
+            f"{folder}: has jobs or logs already; --force overwrites the jobs", param_hint="--jobs"
+        )
+    written = write_jobs(folder, filename, size, scale=scale)
+    print_written(written.reads)
+    print_written(written.writes, note=" (overwrites data)")
+    write(f"next: cd {folder} && fio {written.reads.name}", err=True)
+
+
+#: Units of capacities above those of scenarios.
+LARGE_UNITS = {"": 1, "TB": 10**12, "TiB": 1 << 40}
+
+
+def _bytes(text: str) -> int:
+    """Return the bytes of a size, such as ``2TB``, ``256 MiB`` or ``2000398934016``."""
+    from sledsim._core import quantity, split_quantity
+
+    try:
+        value, unit = split_quantity(text) or (None, "")
+        return round(value * LARGE_UNITS[unit] if value is not None and unit in LARGE_UNITS else quantity(text, "B"))
+    except (ValueError, OverflowError):
+        message = f"{text!r}: expected bytes, or a size such as 2TB or '256 MiB'"
+        raise typer.BadParameter(message, param_hint="--capacity") from None
+
+
 def _device_bytes(path: str) -> int:
     """Return the size of a block device or a file."""
     import os
@@ -935,4 +974,5 @@ def _device_bytes(path: str) -> int:
         with Path(path).open("rb") as file:
             return file.seek(0, os.SEEK_END)
     except OSError as error:
-        raise typer.BadParameter(f"{path}: {error.strerror}; give --capacity BYTES", param_hint="--filename") from None
+        message = f"{path}: {error.strerror}; if it is a drive of another machine, add --capacity SIZE"
+        raise typer.BadParameter(message, param_hint="--filename") from None

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sledsim._core import SledsimError, TraceError, __version__
 from sledsim.devices.device import Device
 from sledsim.runs.session import Session
+from sledsim.scenario.disksim import LeftOut
 from sledsim.show.arguments import require_path
 from sledsim.show.faults import make_error
 from sledsim.show.files import write_atomically
@@ -20,7 +21,7 @@ from sledsim.show.tables import Table, number
 from sledsim.studies.drive_calibration.fitting import Fit, Parameter, fit_behaviour, fit_mechanics, flush_times_ms
 from sledsim.studies.drive_calibration.jobs import FLUSH, Job, make_jobs, read_description
 from sledsim.studies.drive_calibration.serving import Log, serve_job, serve_model
-from sledsim.studies.validation.drive import demerit_ms
+from sledsim.studies.validation.drive import demerit_ms, left_out_table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,15 +81,32 @@ class DriveCalibration(Tabled, Plain):
         Errors by kind of request.
     source
         The name of the measurements.
+    is_passive
+        True if the measurements are a passive trace: the intervals are standard errors, and no residual was fitted.
+    notes
+        Sentences on the fit.
+    left_out
+        Parameters of the given model's file that the model does not have.
     """
 
     def __init__(
-        self, device: Mapping[str, Any], parameters: list[Parameter], residuals: list[Residual], source: str
+        self,
+        device: Mapping[str, Any],
+        parameters: list[Parameter],
+        residuals: list[Residual],
+        source: str,
+        *,
+        is_passive: bool = False,
+        notes: Sequence[str] = (),
+        left_out: Sequence[LeftOut] = (),
     ) -> None:
         self.device = dict(device)
         self.parameters = parameters
         self.residuals = residuals
         self.source = source
+        self.is_passive = is_passive
+        self.notes = list(notes)
+        self.left_out = tuple(left_out)
 
     @property
     def demerit_ms(self) -> float:
@@ -110,10 +128,10 @@ class DriveCalibration(Tabled, Plain):
         write_atomically(Path(path), self.to_toml())
 
     def tables(self) -> list[Table]:
-        """Return the tables of parameters and of errors."""
+        """Return the tables of parameters, of errors, and of parameters that the given model lacks."""
         rows = [[each.name, each.value, each.unit, each.interval] for each in self.parameters]
         parameters = Table(
-            ["parameter", "value", "unit", "interval"],
+            ["parameter", "value", "unit", "standard error" if self.is_passive else "interval"],
             rows,
             title=f"drive of {self.source}",
             left=frozenset({2, 3}),
@@ -121,7 +139,7 @@ class DriveCalibration(Tabled, Plain):
         errors = [
             [
                 each.kind,
-                "no" if each.unseen else "yes",
+                *([] if self.is_passive else ["no" if each.unseen else "yes"]),
                 number(each.requests),
                 number(each.measured_mean_ms),
                 number(each.modelled_mean_ms),
@@ -130,16 +148,23 @@ class DriveCalibration(Tabled, Plain):
             ]
             for each in self.residuals
         ]
-        headers = ["requests of", "fitted", "number", "measured", "modelled", "demerit", "mean error"]
-        title = "measured and modelled: means, demerit and mean absolute error in ms"
-        return [parameters, Table(headers, errors, title=title, left=frozenset({1}))]
+        figures = ["number", "measured", "modelled", "demerit", "mean error"]
+        headers = ["requests", *figures] if self.is_passive else ["requests of", "fitted", *figures]
+        title = "second half of the trace, not used for the fit" if self.is_passive else "measured and modelled"
+        left = frozenset[int]() if self.is_passive else frozenset({1})
+        title = f"{title}: means, demerit and mean absolute error in ms"
+        compared = Table(headers, errors, title=title, left=left, notes=[f"note: {each}" for each in self.notes])
+        lacking = left_out_table(self.left_out)
+        return [parameters, compared, *([lacking] if lacking else [])]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return parameters, errors and the device as plain dictionaries."""
+        """Return parameters, errors, notes and the device as plain dictionaries."""
         return {
             "source": self.source,
             "parameters": [asdict(each) for each in self.parameters],
             "residuals": [asdict(each) for each in self.residuals],
+            "notes": self.notes,
+            "left_out": [asdict(each) for each in self.left_out if each.changes_results],
             "device": self.device,
         }
 
@@ -324,8 +349,14 @@ def _read_log(folder: Path, job: Job) -> Log | None:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "loadtxt: input contained no data")
             columns = np.loadtxt(path, delimiter=",", usecols=(0, 1, 2, 3, 4), dtype=np.int64, ndmin=2).T
-    except (ValueError, OSError) as error:
-        message = f"expected lines of time, latency, direction, size and offset, from log_offset=1: {error}"
+    except OSError as error:
+        raise make_error(TraceError, "unreadable", str(error.strerror), path=job.name, file=path) from None
+    except ValueError:
+        number, line = _bad_line(path)
+        message = (
+            f"{path}:{number}: {line!r}: expected time, latency, direction, size and offset, whole numbers separated "
+            "by commas, from log_offset=1"
+        )
         raise make_error(TraceError, "unreadable", message, path=job.name, file=path) from None
     # fio does not log flushes, nor the accesses that are outstanding when it has read the last line of the pattern.
     logged = int((job.ops != FLUSH).sum())
@@ -333,7 +364,21 @@ def _read_log(folder: Path, job: Job) -> Log | None:
         message = f"{columns.shape[1]:,} of {logged:,} accesses: the job did not end; run it again"
         raise make_error(TraceError, "missing", message, path=job.name, file=path)
     stamps, latency, direction, size, offset = columns
+    ordered, expected = job.outstanding == 1, job.lbns[job.ops != FLUSH]
+    if not (np.array_equal(offset // 512, expected) if ordered else np.isin(offset // 512, expected).all()):
+        message = f"the accesses are not those of {job.name}.iolog: run the job again"
+        raise make_error(TraceError, "misfit", message, path=job.name, file=path)
     return Log(stamps.astype(np.float64), latency / 1e6, direction == 0, offset // 512, size // 512)
+
+
+def _bad_line(path: Path) -> tuple[int, str]:
+    """Return number and text of the first line of a log that does not begin with five whole numbers."""
+    with path.open(errors="replace") as file:
+        for number, text in enumerate(file, 1):
+            fields = [each.strip() for each in text.split(",")[:5]]
+            if text.strip() and (len(fields) < 5 or not all(each.lstrip("-").isdecimal() for each in fields)):
+                return number, text.strip()[:60]
+    return 1, ""
 
 
 def _digest(logs: Mapping[str, Log]) -> str:

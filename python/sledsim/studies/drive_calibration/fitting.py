@@ -70,7 +70,8 @@ class Parameter:
         The key of the device, its value and unit.
     interval
         Half its 95 % interval (``±``; for skews the standard error), the range of tried values that fit about as well
-        as the best one (``to``), a ``standard error``, or the reason why there is none of them.
+        as the best one (``to``), for corrections of a passive trace the standard error, or the reason why there is
+        none of them.
     """
 
     name: str
@@ -311,14 +312,38 @@ def fit_behaviour(
     step
         Called with the name of each group.
     """
-    import numpy as np
-
     device = fit.device
 
     def served(name: str, **keys: Any) -> Log:
         return serve_model({**device, **keys}, name, jobs)
 
     _fit_switch(fit, logs["streams"], jobs)
+    _fit_groups(fit, logs, jobs, step, served)
+    _update_rows(fit)
+
+
+def _update_rows(fit: Fit) -> None:
+    """Give the rows of the head switch and of seeks the values of the device, which streams may have shortened."""
+    points = {f"seek, {distance:,.0f} cylinders": time for distance, time in fit.device["seek"]["points"]}
+    values = {"head_switch_ms": fit.device["head_switch_ms"], **points}
+    for row, each in enumerate(fit.parameters):
+        less = float(each.value) - values[each.name] if each.name in values else 0.0
+        if less > 0.001:
+            note = f"{each.interval}; {less:.1f} ms shorter for the streams"
+            fit.parameters[row] = replace(each, value=f"{values[each.name]:.3f}", interval=note)
+
+
+def _fit_groups(
+    fit: Fit,
+    logs: "Mapping[str, Log]",
+    jobs: "Mapping[str, Job]",
+    step: "Callable[[str], None]",
+    served: "Callable[..., Log]",
+) -> None:
+    """Fit each group of parameters that has logs."""
+    import numpy as np
+
+    device = fit.device
     queues = [name for name in logs if name.startswith("queue-")]
     if queues:
         step("command queue")
@@ -349,7 +374,7 @@ def fit_behaviour(
     period = 60_000 / device["rotation_rpm"]
     if np.median(writes.latency_ms[:64]) > 0.3 * period:
         step("settling of writes")
-        _fit_write_through(fit, logs, jobs, period)
+        _fit_write_through(fit, logs, period, served)
         return
     step("write cache")
     _fit_write_cache(fit, logs, jobs, served)
@@ -370,7 +395,7 @@ def _fit_switch(fit: Fit, streams: Log, jobs: "Mapping[str, Job]") -> None:
             return
 
 
-def _fit_write_through(fit: Fit, logs: "Mapping[str, Log]", jobs: "Mapping[str, Job]", period: float) -> None:
+def _fit_write_through(fit: Fit, logs: "Mapping[str, Log]", period: float, served: "Callable[..., Log]") -> None:
     """Fit the settling of writes of a drive without write cache."""
     import numpy as np
 
@@ -386,9 +411,49 @@ def _fit_write_through(fit: Fit, logs: "Mapping[str, Log]", jobs: "Mapping[str, 
         fit.parameters.append(Parameter("write_settle_ms", "0", "ms", NOT_IDENTIFIABLE))
         return
     settle, half = fit_time(moved.positioned_ms - seeks - base, period)
-    fit.device["write_settle_ms"] = round(settle, 4)
+    settle = _fit_to_stream(fit, logs, served, settle, half or 0.1)
     fit.parameters.append(Parameter("write_settle_ms", f"{settle:.3f}", "ms", f"±{half:.2g}"))
     fit.parameters.append(Parameter("write_cache", "none", "", "writes wait for the medium"))
+
+
+def _fit_to_stream(
+    fit: Fit, logs: "Mapping[str, Log]", served: "Callable[..., Log]", settle: float, half: float, **keys: Any
+) -> float:
+    """Change the settling of writes and the head switch until a stream of writes keeps up with the skews.
+
+    With a settling or a switch that is too long, the stream loses revolutions.
+
+    Parameters
+    ----------
+    settle, half
+        The settling time of writes, and half its interval, ms.
+    keys
+        Further keys of the simulated drive.
+
+    Returns
+    -------
+    float
+        The settling time, ms.
+    """
+    import numpy as np
+
+    switch = fit.device["head_switch_ms"]
+    if "write-stream" in logs:
+        true = float(np.mean(logs["write-stream"].latency_ms))
+
+        def error(times: tuple[float, float]) -> float:
+            changed = {"write_settle_ms": times[0], "head_switch_ms": max(switch - times[1], 0.0)}
+            found = float(np.mean(served("write-stream", **changed, **keys).latency_ms))
+            changes = ((times[0] - settle) / half) ** 2 + (times[1] / 0.1) ** 2
+            return float(np.log(found / true)) ** 2 + CHANGE_PENALTY * changes
+
+        least = min(settle, 0.0)
+        tried = [(max(settle + more * half, least), less) for more in SETTLES for less in SWITCHES]
+        settle, less = min(tried, key=error)
+        fit.device["head_switch_ms"] = round(max(switch - less, 0.0), 4)
+    settle = round(settle, 4)
+    fit.device["write_settle_ms"] = settle
+    return settle
 
 
 def _settling_of_flushes(fit: Fit, logs: "Mapping[str, Log]", served: "Callable[..., Log]") -> tuple[float, float]:
@@ -425,7 +490,6 @@ def _fit_write_cache(
     groups = {f"flush-{number}": number for number in (1, 8, 64) if f"flush-{number}" in logs}
     measured = {name: flush_times_ms(logs[name], number) for name, number in groups.items()}
 
-    switch = fit.device["head_switch_ms"]
     settle, half = _settling_of_flushes(fit, logs, served) if "flush-1" in logs else (0.0, None)
     fit.device["write_settle_ms"] = round(settle, 4)
 
@@ -456,22 +520,9 @@ def _fit_write_cache(
     extents = min(by_extents, key=by_extents.__getitem__)
     alike = [each for each in EXTENTS if by_extents[each] < by_extents[extents] + 0.03]
     chosen["extents"] = extents
+    settle = _fit_to_stream(fit, logs, served, settle, half or 0.1, write_cache=chosen)
     sizes = NOT_IDENTIFIABLE
     if "write-stream" in logs:
-        # With a settling or a switch that is too long for the skews, a stream of writes would lose revolutions.
-        true = float(np.mean(logs["write-stream"].latency_ms))
-        spread = half or 0.1
-
-        def stream_error(times: tuple[float, float]) -> float:
-            keys = {"write_settle_ms": times[0], "head_switch_ms": max(switch - times[1], 0.0)}
-            found = float(np.mean(served("write-stream", **keys, write_cache=chosen).latency_ms))
-            changes = ((times[0] - settle) / spread) ** 2 + (times[1] / 0.1) ** 2
-            return float(np.log(found / true)) ** 2 + CHANGE_PENALTY * changes
-
-        tried = [(max(settle + more * spread, 0.0), less) for more in SETTLES for less in SWITCHES]
-        settle, less = min(tried, key=stream_error)
-        fit.device["head_switch_ms"] = round(max(switch - less, 0.0), 4)
-        fit.device["write_settle_ms"] = settle = round(settle, 4)
         # A stream of writes is fast until the cache is full.
         elapsed = np.cumsum(logs["write-stream"].latency_ms)
         by_blocks = {}

@@ -34,6 +34,8 @@ CHANGES = (
     ("read hit overhead, added", "ms", 0.05),
     ("bus_ms_per_block, scale", "", 0.05),
 )
+#: Changes that are factors less 1.
+SCALES = ("seek curve, scale", "bus_ms_per_block, scale")
 #: Keys of the overheads of read hits.
 READ_HITS = ("read_hit_after_read_ms", "read_hit_after_write_ms")
 #: Parts of the first half, in time, for the cross-validation.
@@ -59,6 +61,10 @@ SIGNIFICANT = 2.0
 NEGLIGIBLE = 0.0005
 #: Simulations whose times are kept: more than those of a step and of its folds.
 KEPT = 32
+#: Demerit of the model as given, as a share of the mean, above which it may be that of another drive.
+OTHER_DRIVE = 0.5
+#: Keys of parts of a drive that stay as given, and their names.
+KEPT_PARTS = {"read_retries": "read retries", "command_queue": "command queue", "write_cache": "write cache"}
 UNCHANGED = "not identifiable from this trace"
 
 
@@ -98,28 +104,62 @@ def refine_drive(
         if abs(value) < NEGLIGIBLE:
             parameters.append(Parameter(name, "unchanged", unit, UNCHANGED))
             continue
-        alone = "" if abs(value) >= SIGNIFICANT * error else "; not identifiable by itself"
-        parameters.append(Parameter(name, f"{value:+.3f}", unit, f"standard error {error:.3f}{alone}"))
-    parameters.append(Parameter("zones, skews, buffer", "unchanged", "", UNCHANGED))
+        text = f"×{1 + value:.3f}" if name in SCALES else f"{value:+.3f}"
+        at_bound = value <= replay.lowest[index] + NEGLIGIBLE
+        remarks = [f"{error:.3f}"] if error >= NEGLIGIBLE else []
+        if at_bound:
+            remarks.append("at its lower bound")
+        elif not remarks:
+            remarks.append("none: small changes have no effect")
+        if abs(value) < SIGNIFICANT * error:
+            remarks.append("not identifiable by itself")
+        parameters.append(Parameter(name, text, unit, "; ".join(remarks)))
+    kept = [label for key, label in KEPT_PARTS.items() if replay.device.get(key)]
+    parameters.append(Parameter(", ".join(["zones, skews, buffer", *kept]), "unchanged", "", UNCHANGED))
     number = len(replay.measured)
     start, fitted = (replay.serve(changes, number) for changes in (0 * fit.changes, fit.changes))
-    residuals = []
+    residuals, notes = [], [] if fit.changes.any() else ["no correction is accepted: the model stays as given"]
     for kind, rows in (("all", np.ones(number, dtype=np.bool_)), ("reads", replay.read), ("writes", ~replay.read)):
         second = rows & (np.arange(number) >= replay.half)
-        for label, found in ((f"{kind}, fitted", fitted), (f"{kind}, as given", start)):
-            if second.any():
-                residuals.append(
-                    Residual(
-                        label,
-                        int(second.sum()),
-                        float(replay.measured[second].mean()),
-                        float(found[second].mean()),
-                        demerit_ms(replay.measured[second], found[second]),
-                        float(np.abs(found[second] - replay.measured[second]).mean()),
-                        unseen=True,
-                    )
+        if second.any():
+            pair = [
+                Residual(
+                    label,
+                    int(second.sum()),
+                    float(replay.measured[second].mean()),
+                    float(found[second].mean()),
+                    demerit_ms(replay.measured[second], found[second]),
+                    float(np.abs(found[second] - replay.measured[second]).mean()),
+                    unseen=True,
                 )
-    return DriveCalibration(_changed(replay.device, fit.changes), parameters, residuals, Path(model.trace.name).name)
+                for label, found in ((f"{kind}, fitted", fitted), (f"{kind}, as given", start))
+            ]
+            residuals += pair
+            notes += _notes(kind, *pair)
+    return DriveCalibration(
+        _changed(replay.device, fit.changes),
+        parameters,
+        residuals,
+        Path(model.trace.name).name,
+        is_passive=True,
+        notes=notes,
+        left_out=model.left_out,
+    )
+
+
+def _notes(kind: str, fitted: Residual, given: Residual) -> list[str]:
+    """Return sentences on a model of another drive, and on requests of the second half for which the fit is worse."""
+    notes = []
+    share = (given.demerit_ms or 0.0) / given.measured_mean_ms
+    if kind == "all" and share > OTHER_DRIVE:
+        notes.append(f"the model as given is wrong by {100 * share:.0f} % of the mean: is it another drive's?")
+    for name, before, after in (
+        ("demerit", given.demerit_ms, fitted.demerit_ms),
+        ("mean error", given.mean_absolute_error_ms, fitted.mean_absolute_error_ms),
+    ):
+        if before is not None and after is not None and round(after, 3) > round(before, 3):
+            notes.append(f"the fit makes {kind} of the second half worse: {name} {before:.3f} to {after:.3f} ms")
+    return notes
 
 
 class _Fit(NamedTuple):
@@ -131,12 +171,15 @@ class _Fit(NamedTuple):
         All changes, and their standard errors.
     errors, demerits
         Errors and demerits of the folds, ms, each with the changes that were fitted to the other folds.
+    by_kind
+        Means of error and demerit over the folds, ms, of reads and of writes (four numbers).
     """
 
     changes: "NDArray[np.float64]"
     standard_errors: "NDArray[np.float64]"
     errors: "NDArray[np.float64]"
     demerits: "NDArray[np.float64]"
+    by_kind: "NDArray[np.float64]"
 
 
 class _Replay:
@@ -244,12 +287,16 @@ def _choose(replay: _Replay, *, progress: bool) -> _Fit:
 
 
 def _is_better(fit: _Fit, given: _Fit) -> bool:
-    """Return true if error and demerit of the folds are below those of the model as given by more than chance."""
+    """Return true if error and demerit of the folds are below those of the model as given by more than chance.
+
+    Neither reads nor writes become worse.
+    """
     return (
-        min((fit.errors < given.errors).sum(), (fit.demerits < given.demerits).sum()) >= LEAST_FOLDS
+        bool((fit.by_kind <= given.by_kind).all())
+        and min((fit.errors < given.errors).sum(), (fit.demerits < given.demerits).sum()) >= LEAST_FOLDS
         and _gain(fit.errors, given.errors, ERROR_RATIO) >= 0
         and _gain(fit.demerits, given.demerits, DEMERIT_RATIO) >= 0
-        and fit.errors.mean() <= (1 - LEAST_GAIN) * given.errors.mean()
+        and bool(fit.errors.mean() <= (1 - LEAST_GAIN) * given.errors.mean())
     )
 
 
@@ -288,8 +335,15 @@ def _validated(
     import numpy as np
 
     folds = [(each, replay.fold == fold) for fold, each in enumerate(left_out)]
-    errors, demerits = (np.array([of(*each) for each in folds]) for of in (replay.error_ms, replay.demerit_ms))
-    return _Fit(changes, standard_errors, errors, demerits)
+    measures = (replay.error_ms, replay.demerit_ms)
+    errors, demerits = (np.array([of(*each) for each in folds]) for of in measures)
+    read = replay.read[: replay.half]
+    by_kind = [
+        np.mean([of(each, rows & kind) for each, rows in folds if (rows & kind).any()] or [0.0])
+        for kind in (read, ~read)
+        for of in measures
+    ]
+    return _Fit(changes, standard_errors, errors, demerits, np.array(by_kind))
 
 
 def _solve(

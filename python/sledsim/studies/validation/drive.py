@@ -1,7 +1,7 @@
 """Validation of a drive model: its service times compared with measured ones."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -28,7 +28,15 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["MEASURED", "Agreement", "DriveValidation", "demerit_ms", "measured_model", "validate_drive"]
+__all__ = [
+    "MEASURED",
+    "Agreement",
+    "DriveValidation",
+    "demerit_ms",
+    "left_out_table",
+    "measured_model",
+    "validate_drive",
+]
 
 #: The format of traces with measured service times, and gaps from a completion to the next request.
 MEASURED = "disksim-validate"
@@ -185,14 +193,7 @@ class DriveValidation(Shown):
 
     def notes(self) -> Table | None:
         """Return a table of parameters that the model lacks and that change results; ``None`` if there are none."""
-        rows = [
-            [f"{each.file}:{each.line}", each.name, each.value, each.reason]
-            for each in self.left_out
-            if each.changes_results
-        ]
-        return (
-            Table(["not in the model", "parameter", "value", "why"], rows, left=frozenset({1, 2, 3})) if rows else None
-        )
+        return left_out_table(self.left_out)
 
     def tables(self) -> list[Table]:
         """Return the tables of the agreement and of parameters that the model lacks."""
@@ -237,6 +238,20 @@ HEADERS = (
     "% of mean",
     "median error",
 )
+
+
+def left_out_table(left_out: Sequence[LeftOut]) -> Table | None:
+    """Return a table of parameters that a model lacks and that change results; ``None`` if there are none.
+
+    Parameters
+    ----------
+    left_out
+        Parameters that the model does not have.
+    """
+    rows = [
+        [f"{each.file}:{each.line}", each.name, each.value, each.reason] for each in left_out if each.changes_results
+    ]
+    return Table(["not in the model", "parameter", "value", "why"], rows, left=frozenset({1, 2, 3})) if rows else None
 
 
 def demerit_ms(measured_ms: "NDArray[np.float64]", modelled_ms: "NDArray[np.float64]") -> float:
@@ -397,7 +412,7 @@ def _read_disksim(path: str) -> DiskSimImport:
         except TraceError:
             pass
         else:
-            message = "a trace, not a drive: name the drive first, then the trace"
+            message = "a trace, not a drive: are drive and trace exchanged?"
             raise make_error(ScenarioError, "conflict", message, path="drive", value=str(path), file=path) from None
         raise
 
