@@ -89,7 +89,12 @@ BENCHMARKS = [
     Benchmark("the same with 10,000 pending", "disk_sptf_10000.each_s", "disk_sptf_1000.each_s", 4),
     Benchmark("FCFS on `g2`, times DiskSim's", "random.each_s", "disksim_mems.each_s", 1 / 30),
     Benchmark("FCFS on `atlas10k`, times DiskSim's", "disk_buffer.each_s", "disksim_disk.each_s", 1 / 20),
-    Benchmark("SPTF on `atlas10k`, 16 pending, times DiskSim's with bursts of 32", "disk_sptf_16.each_s", "disksim_sptf.each_s", 1 / 15),
+    Benchmark(
+        "SPTF on `atlas10k`, 16 pending, times DiskSim's in bursts",
+        "disk_sptf_16.each_s",
+        "disksim_sptf.each_s",
+        1 / 15,
+    ),
     Benchmark("random 4 KB, FCFS on `g2`, one by one in Python", "session_one.each_s", "baseline.mems", 8),
     Benchmark("the same as arrays", "session_arrays.each_s", "baseline.mems", 4),
     Benchmark("random 4 KB, FCFS on `g2`, one by one from C", "session_c.each_s", "baseline.mems", 3),

@@ -52,7 +52,7 @@ NO_ENERGY = "energy is not modelled"
 # Metrics of comparisons: label with unit, path in the summary.
 METRICS = (
     ("response, mean (ms)", "response.mean_ms"),
-    ("response, mean with control variates (ms)", "controlled_response.mean_ms"),
+    ("response, corrected mean (ms)", "controlled_response.mean_ms"),
     ("response, median (ms)", "response.p50_ms"),
     ("response, p99 (ms)", "response.p99_ms"),
     ("response, p99.9 (ms)", "response.p99_9_ms"),
