@@ -99,15 +99,11 @@ Sets = Annotated[
         "--set", "-s", metavar="PATH=VALUE", help="Set a key of the scenario: device.settle_constants=0. Repeatable."
     ),
 ]
-Precision = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--precision",
-        metavar="RESULT=SHARE",
-        help="End each run when RESULT is known within SHARE: response=1%, p99=5%, energy=1%, utilisation=1%, "
-        "hit_ratio=2%. Repeatable, or several with commas.",
-    ),
-]
+_PRECISION_HELP = (
+    "End each run when RESULT is known within SHARE: response=1%, p99=5%, energy=1%, utilisation=1%, hit_ratio=2%. "
+    "Repeatable, or several with commas."
+)
+Precision = Annotated[list[str] | None, typer.Option("--precision", metavar="RESULT=SHARE", help=_PRECISION_HELP)]
 #: The precisions of `compare`.
 ComparedPrecision = Annotated[
     list[str] | None,
@@ -115,8 +111,7 @@ ComparedPrecision = Annotated[
         "--precision",
         metavar="RESULT=SHARE",
         help="End when the difference of each mean response from the first is known within SHARE of the first: "
-        "difference=1%. Or end each run when RESULT is known within SHARE: response=1%, p99=5%, energy=1%, "
-        "utilisation=1%, hit_ratio=2%. Repeatable, or several with commas.",
+        f"difference=1%. Without it: {_PRECISION_HELP}",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON only.")]

@@ -112,7 +112,7 @@ class Store(Framed):
         return store
 
     def _repair(self) -> None:
-        """Remove damaged files. If one holds outcomes of runs, remove all outcomes of its batch."""
+        """Remove damaged files, and all outcomes of each batch that has a damaged file of outcomes."""
         batches, damaged = self._check()
         for batch, files in damaged.items():
             for file in files:

@@ -433,7 +433,7 @@ def _median(values: list[float]) -> float:
 
 
 def _tracks_of(streams: list[Stream]) -> tuple[int, int, int] | None:
-    """Return the number of sectors per track and the beginning of a track that most steps of streams agree with.
+    """Return the number of sectors per track and the beginning of a track that fit the most steps of streams.
 
     The third value is the number of sectors by which the first one may be wrong.
     """
@@ -527,7 +527,7 @@ def _residuals(zone: ZoneMap, lbns: "NDArray[np.int64]", angles: "NDArray[np.flo
 
 
 def _with_boundary(zone: ZoneMap, lbns: "NDArray[np.int64]", angles: "NDArray[np.float64]") -> ZoneMap:
-    """Move the boundaries of tracks, which streams show only roughly, so that reads near them agree best."""
+    """Shift the track boundaries, which streams show only roughly, to fit the reads near them best."""
     import numpy as np
 
     most = min(zone.sectors_per_track // 8, 256) // SMALL * SMALL
@@ -669,7 +669,7 @@ def _with_changes(zones: list[ZoneMap], reads: "list[tuple[NDArray[np.int64], ND
         return zones
     period = int(periods[best])
     fits = [_sawtooth(tracks, left, period) for tracks, left in residuals]
-    # Of two tracks either may follow the change: the longer skew is that of changes.
+    # With two tracks between changes either may follow the change: the longer skew is taken as that of changes.
     sign = np.sign(sum(total for _, total, _ in fits)) if period > 2 else 1.0
     weights = np.array([max(weight, 1e-12) for _, _, weight in fits])
     common = float(np.average([abs(_extra(fit)) for fit in fits], weights=weights)) * sign

@@ -381,7 +381,7 @@ MOST_SWITCH_MS = 5.0
 def _switch(
     moves: Moves, knots: "NDArray[np.float64]", times: "NDArray[np.float64]", period_ms: float
 ) -> tuple[float, float] | None:
-    """Return the time of a change of surface, and half its 95 % interval, from accesses that change the surface.
+    """Return the time of a head switch, and half its 95 % interval, from accesses that change the surface.
 
     Each takes the longer of the switch and of its seek, of which `knots` and `times` are the curve.
     """
@@ -400,7 +400,7 @@ def _switch(
 
 
 def _settling(positioned_ms: "NDArray[np.float64]", period_ms: float) -> tuple[float, float] | None:
-    """Return the positioning time that the fewest accesses contradict, and half the range of those as good."""
+    """Return the positioning time that contradicts the fewest accesses, and half the range of equally good times."""
     import numpy as np
 
     if len(positioned_ms) < 30:
