@@ -232,6 +232,10 @@ def test_the_logs_that_fio_writes_are_read(tmp_path: Path) -> None:
             assert (log.lbns == job.lbns[logged]).all(), job.name
             assert (log.sectors == job.sectors[logged]).all(), job.name
             assert (log.reads == (job.ops[logged] != WRITE)).all(), job.name
+        dilated = _read_log(folder, job, 4.0)
+        assert dilated, job.name
+        assert (4 * dilated.latency_ms == log.latency_ms).all(), job.name
+        assert (4 * dilated.stamps_ms == log.stamps_ms).all(), job.name
 
 
 @pytest.mark.parametrize("capacity_bytes", [99_999_999, 2**60 + 1])

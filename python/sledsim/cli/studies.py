@@ -871,6 +871,12 @@ def calibrate(
             "--scale", metavar="X", min=0.1, max=10.0, help="Factor on the number of accesses, for --jobs (default: 1)."
         ),
     ] = None,
+    dilation: Annotated[
+        float | None,
+        typer.Option(
+            "--dilation", metavar="N", min=1.0, help="Dilation of the served drive that FOLDER measured (default: 1)."
+        ),
+    ] = None,
     specs: Annotated[
         str | None,
         typer.Option(
@@ -896,7 +902,8 @@ def calibrate(
     if measured is None and jobs is None:
         raise typer.BadParameter("give a folder with logs, a trace, or --jobs FOLDER", param_hint="FOLDER")
     if jobs is not None:
-        excluded = (("FOLDER" if specs is None else "TRACE", measured), ("--from", specs), ("--out", out))
+        source = "FOLDER" if specs is None else "TRACE"
+        excluded = ((source, measured), ("--dilation", dilation), ("--from", specs), ("--out", out))
         for name, value in excluded:
             if value is not None:
                 raise typer.BadParameter(f"--jobs excludes {name}", param_hint=name)
@@ -908,6 +915,8 @@ def calibrate(
         if given is not None:
             raise typer.BadParameter("has an effect only with --jobs", param_hint=name)
     check_target(out, [".toml"])
+    if dilation is not None and (specs is not None or measured.is_file()):
+        raise typer.BadParameter("has an effect only with a folder of jobs", param_hint="--dilation")
     if specs is not None:
         found = refine_drive(specs, measured, progress=True)
     elif measured.is_file():
@@ -917,7 +926,7 @@ def calibrate(
         )
         raise typer.BadParameter(message, param_hint="TRACE")
     else:
-        found = calibrate_drive(measured, progress=True)
+        found = calibrate_drive(measured, dilation=1.0 if dilation is None else dilation, progress=True)
     print_result(found, as_json=as_json)
     if out:
         found.save(out)

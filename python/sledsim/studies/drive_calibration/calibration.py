@@ -172,7 +172,7 @@ class DriveCalibration(Tabled, Plain):
         return f"<DriveCalibration of {self.source}: demerit {self.demerit_ms:.3g} ms>"
 
 
-def calibrate_drive(folder: str | Path, *, progress: bool = False) -> DriveCalibration:
+def calibrate_drive(folder: str | Path, *, dilation: float = 1.0, progress: bool = False) -> DriveCalibration:
     """Fit a drive model to the logs of the jobs that :func:`write_jobs` wrote.
 
     The random reads are split in time: the drive is fitted to the first three quarters, and tested on the last. A
@@ -182,20 +182,25 @@ def calibrate_drive(folder: str | Path, *, progress: bool = False) -> DriveCalib
     ----------
     folder
         The folder of the jobs, in which fio ran.
+    dilation
+        How many times slower than in reality the drive ran, as of :func:`sledsim.runs.serve`. Times of the logs are
+        divided by it.
     progress
         True for a progress bar on a terminal.
 
     Raises
     ------
     SledsimError
-        If the folder is not one of jobs, or the logs show no rotation or no tracks.
+        If the folder is not one of jobs, the dilation is below 1, or the logs show no rotation or no tracks.
     TraceError
         If a log is missing or malformed.
     """
     target = require_path(SledsimError, "folder", folder)
+    if not dilation >= 1:
+        raise make_error(SledsimError, "out-of-range", path="dilation", value=dilation, allowed="at least 1")
     capacity_bytes, scale = read_description(target)
     jobs = {job.name: job for job in make_jobs(capacity_bytes, scale=scale)}
-    logs = {name: log for name, job in jobs.items() if (log := _read_log(target, job)) is not None}
+    logs = {name: log for name, job in jobs.items() if (log := _read_log(target, job, dilation)) is not None}
     for name in REQUIRED:
         if name not in logs:
             message = f"no such file: run fio reads.fio in {target} first"
@@ -336,8 +341,8 @@ def _in_phase(device: Mapping[str, Any], job: Job, measured: "NDArray[np.float64
     return served(float(best), len(job.lbns))
 
 
-def _read_log(folder: Path, job: Job) -> Log | None:
-    """Read the newest latency log of a job in the order of its lines; ``None`` if it is absent."""
+def _read_log(folder: Path, job: Job, dilation: float = 1.0) -> Log | None:
+    """Read the newest latency log of a job in the order of its lines, in the drive's time; ``None`` if it is absent."""
     import numpy as np
 
     # fio numbers the jobs of a file: the log of the second one is NAME_lat.2.log.
@@ -368,7 +373,7 @@ def _read_log(folder: Path, job: Job) -> Log | None:
     if not (np.array_equal(offset // 512, expected) if ordered else np.isin(offset // 512, expected).all()):
         message = f"the accesses are not those of {job.name}.iolog: run the job again"
         raise make_error(TraceError, "misfit", message, path=job.name, file=path)
-    return Log(stamps.astype(np.float64), latency / 1e6, direction == 0, offset // 512, size // 512)
+    return Log(stamps / dilation, latency / 1e6 / dilation, direction == 0, offset // 512, size // 512)
 
 
 def _bad_line(path: Path) -> tuple[int, str]:
