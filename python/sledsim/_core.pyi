@@ -335,6 +335,8 @@ class Session:
         """
     def flush(self, *, at_ns: int | None = None) -> int:
         """Hand in a flush, which comes back when all writes that had come back before it outlive a power cut."""
+    def reset(self, lbn: int, blocks: int, *, at_ns: int | None = None) -> int:
+        """Submit a reset of zones."""
     def advance(self, until_ns: int | None = None) -> list[Completion]:
         """Let time pass until an instant, or else until the next event; return what came back, in that order."""
     def drain(self) -> list[Completion]:

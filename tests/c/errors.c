@@ -30,7 +30,7 @@ int main(void)
     says("open", sledsim_open("[system]\ndevice = \"g2\"", NULL, NULL, NULL, 0, &session));
     says("submit", sledsim_submit(session, 8, 8, SLEDSIM_READ, 1000, &number));
     says("submit earlier", sledsim_submit(session, 8, 8, SLEDSIM_READ, 999, NULL));
-    says("submit what", sledsim_submit(session, 8, 8, 4, 1000, NULL));
+    says("submit what", sledsim_submit(session, 8, 8, 5, 1000, NULL));
     says("beyond the clock", sledsim_submit(session, 8, 8, SLEDSIM_READ, UINT64_MAX, NULL));
     says("not back yet", sledsim_completion_of(session, number, &back));
     says("never handed in", sledsim_completion_of(session, number + 1, &back));

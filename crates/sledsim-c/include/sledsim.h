@@ -46,13 +46,14 @@ enum sledsim_op {
     SLEDSIM_READ = 0,
     SLEDSIM_WRITE = 1,
     SLEDSIM_FLUSH = 2,    /* Completes when all writes that had completed before its arrival survive a power cut. */
-    SLEDSIM_WRITE_FUA = 3 /* Forced unit access: a write that completes when it is on the medium. */
+    SLEDSIM_WRITE_FUA = 3, /* Forced unit access: a write that completes when it is on the medium. */
+    SLEDSIM_RESET = 4      /* Empties whole zones that are written in order. Systems of another kind than zoned refuse it. */
 };
 
 /* Status of a completed request. */
 enum sledsim_status {
     SLEDSIM_SERVED = 0,     /* Served. */
-    SLEDSIM_REFUSED = 1,    /* Outside the capacity, or too long. */
+    SLEDSIM_REFUSED = 1,    /* Outside the capacity, too long, or not allowed by zones. */
     SLEDSIM_UNREADABLE = 2, /* Some blocks can't be read. */
     SLEDSIM_FAILED = 3      /* The component that should serve it has failed. */
 };

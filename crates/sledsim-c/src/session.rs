@@ -234,9 +234,11 @@ pub extern "C" fn sledsim_submit(session: u64, lbn: u64, blocks: u32, op: c_int,
             1 => Request { op: Op::Write, ..transfer },
             2 => Request::flush(),
             3 => Request { op: Op::Write, flags: Flags::DURABLE, ..transfer },
+            4 => Request::reset(lbn, blocks),
             _ => {
                 let says = format!(
-                    "op = {op}: expected SLEDSIM_READ (0), SLEDSIM_WRITE (1), SLEDSIM_FLUSH (2) or SLEDSIM_WRITE_FUA (3)"
+                    "op = {op}: expected SLEDSIM_READ (0), SLEDSIM_WRITE (1), SLEDSIM_FLUSH (2), SLEDSIM_WRITE_FUA (3) or \
+                     SLEDSIM_RESET (4)"
                 );
                 return Err(Error::new(Code::Argument, says));
             }

@@ -73,7 +73,7 @@ impl Log {
             Op::Read => (0, "R"),
             Op::Write if durable => (1, "WF"),
             Op::Write => (1, "W"),
-            Op::Flush => (2, "F"),
+            Op::Flush | Op::Reset => (2, "F"),
         };
         self.counts[place] += 1;
         // The time between reading a request and its arrival makes the reply late.

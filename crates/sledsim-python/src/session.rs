@@ -290,6 +290,19 @@ impl Session {
         session.submit(Request { arrival, ..Request::flush() }).map_err(run_error)
     }
 
+    /// Submits a reset of zones, which arrives now or at `at_ns`, and returns its number.
+    #[pyo3(signature = (lbn, blocks, *, at_ns = None))]
+    fn reset(
+        &mut self,
+        #[pyo3(from_py_with = lbn_of)] lbn: u64,
+        #[pyo3(from_py_with = blocks_of)] blocks: u32,
+        #[pyo3(from_py_with = at_ns_of)] at_ns: Option<u64>,
+    ) -> PyResult<u64> {
+        let session = self.inner();
+        let arrival = at_ns.map_or(session.now(), Time::from_ns);
+        session.submit(Request { arrival, ..Request::reset(lbn, blocks) }).map_err(run_error)
+    }
+
     /// Submits requests in the order of their arrivals: reads (0), writes (1), flushes (2), writes with forced unit access (3).
     #[pyo3(name = "_submit_all")]
     fn submit_all(

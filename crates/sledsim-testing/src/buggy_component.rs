@@ -113,7 +113,9 @@ impl Component for BuggyComponent {
                 let flags = request.flags.without(Flags::DURABLE);
                 self.pass(Request { flags, ..request }, payload, Some(request), context);
             }
-            (Op::Flush, _) | (Op::Write, Bug::LyingFlush) => self.pass(request, payload, Some(request), context),
+            (Op::Flush | Op::Reset, _) | (Op::Write, Bug::LyingFlush) => {
+                self.pass(request, payload, Some(request), context)
+            }
             (Op::Read, _) => {
                 // A read needs the delayed writes.
                 self.pass_held(context);

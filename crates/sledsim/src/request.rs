@@ -15,6 +15,9 @@ pub enum Op {
     /// Has no blocks. It completes when all writes that had completed before its submission survive a power cut. It has no effect on
     /// writes that were outstanding at its submission.
     Flush,
+    /// Empties the zones of its blocks, which are written in order: the write pointers return to the first blocks. It takes no time and
+    /// transfers no data. Only a root with such zones accepts it.
+    Reset,
 }
 
 /// Properties of a request.
@@ -68,7 +71,7 @@ impl Padding {
     pub const NONE: Self = Self { front_bytes: 0, back_bytes: 0 };
 }
 
-/// An access of contiguous blocks, or a flush.
+/// An access of contiguous blocks, a flush, or a reset of zones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     /// Number, unique within the submitter and ascending in the order of submission.
@@ -137,6 +140,19 @@ impl Request {
     #[must_use]
     pub const fn is_flush(&self) -> bool {
         matches!(self.op, Op::Flush)
+    }
+
+    /// Returns a reset with number 0 that arrives at time 0.
+    #[must_use]
+    pub const fn reset(lbn: u64, blocks: u32) -> Self {
+        Self { op: Op::Reset, ..Self::read(lbn, blocks) }
+    }
+
+    /// Returns true for a read or a write.
+    #[inline]
+    #[must_use]
+    pub const fn transfers_data(&self) -> bool {
+        matches!(self.op, Op::Read | Op::Write)
     }
 
     /// Returns the block after the last one.

@@ -79,6 +79,60 @@ fn full_host_managed_zones_have_to_be_reset() {
 }
 
 #[test]
+fn a_reset_empties_whole_sequential_zones() {
+    let mut host = zoned(&constant(), &json!({"full": true}));
+    let reset = |host: &mut Host, lbn, blocks| {
+        host.submit(Op::Reset, lbn, blocks, Flags::NONE);
+        let done = host.completion();
+        (done.status, done.service.end - done.request.arrival)
+    };
+    const EMPTIED: (Status, u64) = (Status::Served, 0);
+    const REFUSED_RESET: (Status, u64) = (Status::Refused, 0);
+    for (lbn, blocks, expected, resets) in [
+        // Parts of zones, the conventional zone, and blocks beyond the end.
+        (100, 99, REFUSED_RESET, 0.0),
+        (101, 99, REFUSED_RESET, 0.0),
+        (150, 100, REFUSED_RESET, 0.0),
+        (0, 100, REFUSED_RESET, 0.0),
+        (0, 200, REFUSED_RESET, 0.0),
+        (1_000, 51, REFUSED_RESET, 0.0),
+        // One zone, an empty one, three of which one is empty, and the last, which is smaller.
+        (200, 100, EMPTIED, 1.0),
+        (200, 100, EMPTIED, 1.0),
+        (100, 300, EMPTIED, 3.0),
+        (1_000, 50, EMPTIED, 4.0),
+    ] {
+        assert_eq!(reset(&mut host, lbn, blocks), expected, "{blocks} blocks from {lbn} on");
+        assert_eq!(host.count("zone_resets"), resets, "{blocks} blocks from {lbn} on");
+    }
+    // A write at the start of an empty zone resets nothing.
+    assert_eq!(
+        [write(&mut host, 101, 1), write(&mut host, 100, 1), write(&mut host, 1_000, 50)],
+        [REFUSED, SERVED, SERVED]
+    );
+    assert_eq!(host.count("zone_resets"), 4.0);
+}
+
+#[test]
+fn a_reset_of_drive_managed_zones_ignores_parts_of_zones() {
+    let mut host = zoned(&constant(), &json!({"out_of_order": "rewrite", "full": true}));
+    // The last block of the conventional zone, two whole zones, and half of one.
+    host.submit(Op::Reset, 99, 251, Flags::NONE);
+    assert_eq!((host.completion().status, host.count("zone_resets")), (Status::Served, 2.0));
+    // Nothing has to be rewritten in the emptied zones.
+    assert_eq!([write(&mut host, 100, 5), write(&mut host, 250, 5)], [SERVED, SERVED]);
+    assert_eq!(write(&mut host, 300, 5), (Status::Served, 2.0));
+    assert_eq!((host.count("zone_rewrites"), host.count("rewritten_blocks")), (1.0, 95.0));
+}
+
+#[test]
+fn systems_without_zones_refuse_resets() {
+    let mut host = Host::new(&constant());
+    host.submit(Op::Reset, 0, 100, Flags::NONE);
+    assert_eq!(host.completion().status, Status::Refused);
+}
+
+#[test]
 fn drive_managed_zones_are_rewritten_up_to_the_write_pointer() {
     let mut host = zoned(&constant(), &json!({"out_of_order": "rewrite"}));
     let rewritten = |ms: f64| (Status::Served, ms);

@@ -719,7 +719,7 @@ fn flushes_and_forced_writes_are_kept_if_the_format_has_them() {
     let wrong = b"t_ns,device,offset_bytes,bytes,op\n0,0,4096,512,FUA\n";
     let error =
         read_as(wrong, &TraceOptions { format: Some(TraceFormat::Csv), ..TraceOptions::default() }).err().unwrap();
-    assert!(error.to_string().contains("R, W, WF, F, read, write or flush"), "{error}");
+    assert!(error.to_string().contains("R, W, WF, F, ZR, read, write, flush or reset"), "{error}");
 }
 
 #[test]

@@ -109,6 +109,11 @@ pub trait Component: PowerLoss + Instrumentation + DynClone + Send {
         None
     }
 
+    /// Returns true if the component accepts [`Op::Reset`](crate::request::Op::Reset).
+    fn resets_zones(&self) -> bool {
+        false
+    }
+
     /// Returns the estimated time until the first block of `request` could be reached, from the end of the current
     /// access and with an empty queue; `None` if unknown. Parents use it to choose between children. A component that
     /// passes on requests returns the estimate of the child that would serve this one.

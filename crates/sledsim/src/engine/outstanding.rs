@@ -2,7 +2,7 @@
 
 use crate::engine::component::Component;
 use crate::limits::{BLOCKS_OF_A_REQUEST, PARTS_OF_A_REQUEST, PARTS_UNDER_WAY};
-use crate::request::Request;
+use crate::request::{Op, Request};
 
 /// Bytes of a request that count as a part in runs that hold data.
 pub(crate) const DATA_BYTES: u64 = 256;
@@ -14,6 +14,8 @@ pub enum Refusal {
     OutOfRange,
     /// The request has more than [`BLOCKS_OF_A_REQUEST`] blocks or [`PARTS_OF_A_REQUEST`] parts.
     TooLarge,
+    /// The request resets zones, and the root has none.
+    NoZones,
 }
 
 /// Number of outstanding parts, if every request were cut into the smallest parts that any component makes. A request that is
@@ -25,12 +27,15 @@ pub(super) struct OutstandingParts {
     /// Block size of the root.
     block_bytes: u64,
     outstanding: u64,
+    /// True if the root has zones that can be reset.
+    resets_zones: bool,
 }
 
 impl OutstandingParts {
     /// Adds a component, the new root.
     pub(super) fn add(&mut self, component: &dyn Component) {
         self.block_bytes = u64::from(component.block_bytes());
+        self.resets_zones = component.resets_zones();
         let parts = component.part_blocks().map(|blocks| blocks.saturating_mul(self.block_bytes).max(1));
         self.part_bytes = self.part_bytes.into_iter().chain(parts).min();
     }
@@ -56,6 +61,9 @@ impl OutstandingParts {
     pub(super) fn refusal(&self, request: &Request, capacity_blocks: u64) -> Option<Refusal> {
         if !request.fits(capacity_blocks) {
             return Some(Refusal::OutOfRange);
+        }
+        if request.op == Op::Reset && !self.resets_zones {
+            return Some(Refusal::NoZones);
         }
         let many_blocks = u64::from(request.blocks) > BLOCKS_OF_A_REQUEST.most;
         (many_blocks || self.parts_of(request) > PARTS_OF_A_REQUEST.most).then_some(Refusal::TooLarge)

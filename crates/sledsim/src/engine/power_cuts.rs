@@ -266,7 +266,7 @@ impl LossCheck {
             return None;
         }
         match request.op {
-            Op::Read => None,
+            Op::Read | Op::Reset => None,
             Op::Flush => {
                 self.oracle.flushed(*submitted, tick);
                 None

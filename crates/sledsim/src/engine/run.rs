@@ -456,7 +456,7 @@ impl<O: Observer> Run<'_, O> {
             while !is_done {
                 is_done = root.serve(Some(&request), &mut |completion| {
                     finished = finished.max(completion.service.end);
-                    if !completion.request.is_flush() {
+                    if completion.request.transfers_data() {
                         known_ends.end(completion.service.end);
                     }
                     if may_flush && is_later(completion) {
@@ -475,7 +475,7 @@ impl<O: Observer> Run<'_, O> {
                     break 'arrivals;
                 }
             }
-            if !(is_refused || request.is_flush()) {
+            if !is_refused && request.transfers_data() {
                 in_system = known_ends.arrive(request.arrival);
                 backlog.iter_mut().for_each(|backlog| backlog.arrive(request.arrival, in_system));
             }
@@ -582,7 +582,7 @@ impl<O: Observer> Run<'_, O> {
         self.state.counts.oversized += u64::from(refusal == Some(Refusal::TooLarge));
         let in_system = self.state.counts.traffic.in_system();
         if let (None, Some(_), Some(backlog)) = (refusal, self.state.measured_from, &mut self.state.backlog) {
-            if !request.is_flush() {
+            if request.transfers_data() {
                 backlog.arrive(request.arrival, in_system);
             }
         }

@@ -74,7 +74,7 @@ impl TrafficCounter {
 
     #[inline]
     pub(super) fn arrive(&mut self, request: &Request) {
-        if request.is_flush() {
+        if !request.transfers_data() {
             return;
         }
         self.in_system += 1;
@@ -85,7 +85,7 @@ impl TrafficCounter {
     /// Counts a request that leaves the system at `end`, served or failed.
     #[inline]
     pub(super) fn leave(&mut self, request: &Request, end: Time, is_served: bool) {
-        if request.is_flush() {
+        if !request.transfers_data() {
             return;
         }
         self.in_system -= 1;

@@ -192,7 +192,7 @@ impl Component for Faulty {
         if completion.is_served() {
             match request.op {
                 Op::Read if self.is_unreadable(&request) => status = Status::Unreadable,
-                Op::Read | Op::Flush => {}
+                Op::Read | Op::Flush | Op::Reset => {}
                 Op::Write => {
                     self.unreadable.remove(request.lbn, request.end_lbn());
                 }

@@ -169,6 +169,11 @@ impl Zoned {
         BlockRange::new(from, (from + self.zone_blocks).min(self.capacity_blocks))
     }
 
+    /// The zone after another; empty after the last one.
+    fn zone_after(&self, zone: BlockRange) -> BlockRange {
+        BlockRange::new(zone.to, (zone.to + self.zone_blocks).min(self.capacity_blocks))
+    }
+
     fn pointer(&self, zone: BlockRange) -> u64 {
         let at_start = if self.full { zone.to } else { zone.from };
         self.pointers.get(&zone.from).copied().unwrap_or(at_start)
@@ -190,6 +195,26 @@ impl Zoned {
             self.counters.resets += u64::from(is_reset);
         }
         is_in_order
+    }
+
+    /// Empties the sequential zones in the blocks of a reset. Returns false, without an effect, if these are not whole sequential zones and
+    /// the drive is host-managed; a drive-managed one ignores the rest.
+    fn reset(&mut self, request: &Request) -> bool {
+        let (from, to) = (request.lbn, request.end_lbn());
+        let first = self.zone(from);
+        let mut next = if first.from == from { first } else { self.zone_after(first) };
+        let is_whole = first.from == from && from >= self.first_sequential && self.zone(to - 1).to == to;
+        if self.out_of_order == OutOfOrder::Refuse && !is_whole {
+            return false;
+        }
+        while next.from < next.to && next.to <= to {
+            if next.from >= self.first_sequential {
+                self.counters.resets += u64::from(self.pointer(next) > next.from);
+                self.pointers.insert(next.from, next.from);
+            }
+            next = self.zone_after(next);
+        }
+        true
     }
 
     /// The parts of a request: one for each zone in which it may rewrite, otherwise one.
@@ -269,6 +294,16 @@ impl Component for Zoned {
 
     fn submit(&mut self, request: Request, context: &mut Context<'_>) {
         let payload = context.payload(&request);
+        if request.op == Op::Reset {
+            let now = context.now();
+            let is_accepted = self.reset(&request);
+            context.complete(&if is_accepted {
+                Completion::at_once(&request, now)
+            } else {
+                Completion::refused(&request, now)
+            });
+            return;
+        }
         if request.op == Op::Write && self.out_of_order == OutOfOrder::Refuse && !self.accept(&request) {
             self.counters.refused += 1;
             context.complete(&Completion::refused(&request, context.now()));
@@ -282,7 +317,7 @@ impl Component for Zoned {
             let first = blocks.from - request.lbn;
             let payload = match request.op {
                 Op::Write => payload.slice(first, blocks.blocks(), self.block_bytes),
-                Op::Read | Op::Flush => Payload::NONE,
+                Op::Read | Op::Flush | Op::Reset => Payload::NONE,
             };
             let (stage, lock) = (Stage::Requested, None);
             let part = Part { request: id, first, blocks, write_to: blocks.to, payload, stage, lock };
@@ -321,6 +356,10 @@ impl Component for Zoned {
             context.complete_with(&completion, payload);
         }
         self.start_granted(context);
+    }
+
+    fn resets_zones(&self) -> bool {
+        true
     }
 
     fn part_blocks(&self) -> Option<u64> {
@@ -362,7 +401,11 @@ impl Instrumentation for Zoned {
         let counts = match self.out_of_order {
             OutOfOrder::Refuse => vec![Count::of("zone_resets", resets), Count::of("out_of_order_writes", refused)],
             OutOfOrder::Rewrite => {
-                vec![Count::of("zone_rewrites", rewrites), Count::of("rewritten_blocks", rewritten_blocks)]
+                vec![
+                    Count::of("zone_resets", resets),
+                    Count::of("zone_rewrites", rewrites),
+                    Count::of("rewritten_blocks", rewritten_blocks),
+                ]
             }
         };
         Some(Details { kind: "zoned", counts, paths: Vec::new() })

@@ -171,7 +171,7 @@ impl Observer for Monitor {
     #[inline]
     fn served(&mut self, request: &Request, service: &Service) {
         self.recorder.served(request, service);
-        if request.is_flush() {
+        if !request.transfers_data() {
             return;
         }
         if let Some(controls) = &mut self.controls {

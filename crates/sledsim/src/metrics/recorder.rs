@@ -303,6 +303,9 @@ impl Recorder {
 impl Observer for Recorder {
     #[inline]
     fn served(&mut self, request: &Request, service: &Service) {
+        if request.op == Op::Reset {
+            return;
+        }
         if let Some(log) = &mut self.log {
             log.entries.push((*request, *service));
         }
@@ -329,6 +332,7 @@ impl Observer for Recorder {
             Op::Read => reads.record(response_ns),
             Op::Write => writes.record(response_ns),
             Op::Flush => return flushes.record(response_ns),
+            Op::Reset => return,
         }
         all.record(response_ns);
     }

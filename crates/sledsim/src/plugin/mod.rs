@@ -87,6 +87,7 @@ pub fn describe_request(request: &Request) -> String {
     let op = match request.op {
         Op::Read => "read",
         Op::Write => "write",
+        Op::Reset => "reset",
         Op::Flush => return format!("request {} (flush)", request.id),
     };
     format!("request {} ({op} of {} blocks from LBN {} on)", request.id, request.blocks, request.lbn)

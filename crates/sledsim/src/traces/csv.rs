@@ -61,6 +61,7 @@ pub(super) const ENTRY: Entry = Entry {
                 Op::Write if record.flags.contains(Flags::DURABLE) => "WF",
                 Op::Write => "W",
                 Op::Flush => "F",
+                Op::Reset => "ZR",
             };
             put(format_args!("{},{device},{offset_bytes},{bytes},{op}\n", record.time.ns()))
         },
@@ -407,9 +408,10 @@ impl Columns {
         match &self.op_codes {
             None if self.may_flush && cell.eq_ignore_ascii_case(b"WF") => Ok((Op::Write, Flags::DURABLE)),
             None if self.may_flush && is_flush(cell) => Ok(plain(Op::Flush)),
+            None if self.may_flush && is_reset(cell) => Ok(plain(Op::Reset)),
             None if self.may_flush => match operation("op", cell) {
                 Ok(op) => Ok(plain(op)),
-                Err(_) => Err(FieldFault::text("op", "R, W, WF, F, read, write or flush", cell)),
+                Err(_) => Err(FieldFault::text("op", "R, W, WF, F, ZR, read, write, flush or reset", cell)),
             },
             None => operation("op", cell).map(plain),
             Some(codes) => codes.op(cell).map(plain).ok_or_else(|| FieldFault::text("op", format!("{codes}"), cell)),
@@ -627,6 +629,10 @@ impl LineParser for Columns {
 
 fn is_flush(cell: &[u8]) -> bool {
     cell.eq_ignore_ascii_case(b"F") || cell.eq_ignore_ascii_case(b"flush")
+}
+
+fn is_reset(cell: &[u8]) -> bool {
+    cell.eq_ignore_ascii_case(b"ZR") || cell.eq_ignore_ascii_case(b"reset")
 }
 
 /// Returns the unit of a column of times whose name is one of `stems` followed by the unit; `None` for other names.

@@ -1,8 +1,8 @@
 //! fio's iolog, versions 2 and 3: a line `fio version N iolog`, then one action a line.
 //!
 //! Version 2 has `file action [offset length]`; version 3 puts a timestamp in front. Offset and length are in bytes.
-//! `read` and `write` are requests, `sync` and `datasync` are flushes. File actions, waits, trims and `sync_file_range`, which
-//! flushes no device, are other records.
+//! `read` and `write` are requests, `sync` and `datasync` are flushes. A `trim` is a reset of zones: fio sends one for zoned devices.
+//! File actions, waits and `sync_file_range`, which flushes no device, are other records.
 //!
 //! Timestamps of version 3 are microseconds: fio writes and reads them so (`utime_since_now` in its iolog.c). A log that
 //! another program wrote in another unit is read with [`super::TraceOptions::fio_time_unit`]. Version 2 has no times: every
@@ -82,9 +82,10 @@ impl LineParser for Fio {
         let op = match (action, count) {
             (b"read", 4) => Op::Read,
             (b"write", 4) => Op::Write,
+            (b"trim", 4) => Op::Reset,
             (b"add" | b"open" | b"close", 2) => return Ok(Step::Other),
             (b"sync" | b"datasync", 4) => return Ok(Step::Request(TraceRecord::flush(time_ns, device))),
-            (b"sync_file_range" | b"trim", 4) => return Ok(Step::Other),
+            (b"sync_file_range", 4) => return Ok(Step::Other),
             (b"wait", 4) if !self.has_times => return Ok(Step::Other),
             _ => {
                 let expected = "read, write, sync, datasync, trim (and wait, in version 2) with offset and length, or \

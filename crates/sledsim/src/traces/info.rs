@@ -199,7 +199,7 @@ impl Totals {
         };
         let direction = match record.op {
             Op::Read => &mut self.reads,
-            Op::Write | Op::Flush => &mut self.writes,
+            Op::Write | Op::Flush | Op::Reset => &mut self.writes,
         };
         self.durable_writes += u64::from(record.flags.contains(Flags::DURABLE));
         direction.requests += 1;

@@ -32,6 +32,8 @@ pub struct TraceOptions {
     pub blkparse_event: BlkparseEvent,
     /// Unit of the timestamps of a fio iolog version 3; `None` means microseconds, as fio writes them.
     pub fio_time_unit: Option<TimeUnit>,
+    /// Gives resets of zones, which are other records otherwise.
+    pub resets: bool,
 }
 
 impl TraceOptions {

@@ -554,6 +554,7 @@ impl TraceReader {
     fn step(&mut self) -> Result<Stepped, Stop> {
         self.step_offset = self.input.offset();
         match self.parser.next(&mut self.input) {
+            Ok(Some(Step::Request(record))) if record.op == Op::Reset && !self.options.resets => self.other += 1,
             Ok(Some(Step::Request(record))) => return Ok(Stepped::Request(record, false)),
             Ok(Some(Step::FlushAnd(record))) => return Ok(Stepped::Request(record, true)),
             Ok(Some(Step::Blank)) => {}

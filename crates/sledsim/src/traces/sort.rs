@@ -176,7 +176,7 @@ const OP_SHIFT: u32 = 12;
 const OUTCOME_SHIFT: u32 = 16;
 const PLACE_SHIFT: u32 = 20;
 const DEVICE_SHIFT: u32 = 32;
-const OPS: [Op; 3] = [Op::Read, Op::Write, Op::Flush];
+const OPS: [Op; 4] = [Op::Read, Op::Write, Op::Flush, Op::Reset];
 const FLAGS: [Flags; 4] = [Flags::SYNCHRONOUS, Flags::METADATA, Flags::BACKGROUND, Flags::DURABLE];
 
 /// The bytes of a record in a temporary file.

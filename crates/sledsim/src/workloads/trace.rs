@@ -96,6 +96,9 @@ pub struct TraceSpec {
     /// Metadata requests, which need only a few bytes; none when absent.
     #[serde(default)]
     pub metadata: Option<MetadataSpec>,
+    /// True if resets of zones are replayed, because the system has zones at its root.
+    #[serde(skip)]
+    pub resets: bool,
     /// The trace itself, if it is in memory.
     #[serde(skip)]
     pub table: Option<Arc<Table>>,
@@ -147,6 +150,7 @@ impl Default for TraceSpec {
             time_unit: None,
             last_block: LastBlock::default(),
             metadata: None,
+            resets: false,
             table: None,
         }
     }
@@ -209,6 +213,7 @@ pub fn options(spec: &TraceSpec) -> Result<TraceOptions, Fault> {
         sector_bytes: spec.sector_bytes,
         blkparse_event: spec.event,
         fio_time_unit: spec.time_unit,
+        resets: spec.resets,
     })
 }
 

@@ -73,7 +73,9 @@ impl Component for Spoiling {
             match op {
                 Op::Read if !touched.is_empty() => status = Status::Unreadable,
                 Op::Read => {}
-                Op::Write | Op::Flush => touched.iter().for_each(|block| assert!(self.blocks.remove(block))),
+                Op::Write | Op::Flush | Op::Reset => {
+                    touched.iter().for_each(|block| assert!(self.blocks.remove(block)))
+                }
             }
         }
         context.complete_with(&Completion { status, ..*completion }, answer);

@@ -27,7 +27,7 @@ fn effects<'a>(requests: impl Iterator<Item = &'a Request>) -> (BTreeMap<u64, Ve
             Op::Read => {
                 returned.insert(request.id, blocks.map(|lbn| memory.get(&lbn).copied()).collect());
             }
-            Op::Write | Op::Flush => memory.extend(blocks.map(|lbn| (lbn, request.id))),
+            Op::Write | Op::Flush | Op::Reset => memory.extend(blocks.map(|lbn| (lbn, request.id))),
         }
     }
     (returned, memory)

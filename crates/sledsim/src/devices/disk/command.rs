@@ -37,7 +37,7 @@ impl TimeByPrevious {
     pub(super) const fn after(self, previous: Op) -> u64 {
         match previous {
             Op::Read => self.read_ns,
-            Op::Write | Op::Flush => self.write_ns,
+            Op::Write | Op::Flush | Op::Reset => self.write_ns,
         }
     }
 }

@@ -250,7 +250,7 @@ impl DiskDevice {
         match op {
             Op::Read if self.moved_in_background => self.least_read_seek_ns,
             Op::Read => 0,
-            Op::Write | Op::Flush => self.overheads.least_seek_ns,
+            Op::Write | Op::Flush | Op::Reset => self.overheads.least_seek_ns,
         }
     }
 
@@ -385,7 +385,7 @@ impl Mechanism for DiskDevice {
         let options = PassOptions { op, any_order: false, least_seek_ns, data: DataArrival::COMPLETE };
         let (begin, earliest) = match op {
             Op::Read => (awake + self.command_ns(op), awake),
-            Op::Write | Op::Flush => {
+            Op::Write | Op::Flush | Op::Reset => {
                 // The first block has to arrive over the bus.
                 let setup = self.write_setup_at(awake + self.overheads.request_ns, place);
                 (setup.arm_leaves, setup.connected + self.overheads.write_block_ns + least_seek_ns)
@@ -502,7 +502,7 @@ impl DiskDevice {
         let end = request.end_lbn();
         let command = Command { start: now, at, blocks: BlockRange { first: request.lbn, end } };
         let service = match request.op {
-            Op::Flush => return self.flush(now, at),
+            Op::Flush | Op::Reset => return self.flush(now, at),
             Op::Read => self.read(command),
             Op::Write if request.flags.contains(Flags::DURABLE) => self.write_durably(command),
             Op::Write => self.write(command),
@@ -533,7 +533,7 @@ impl DiskDevice {
                 let twice_ns = self.overheads.extra_command_ns + self.overheads.extra_seek_delay_ns;
                 twice_ns.min(self.arm_delay_ns(end)).min(self.arm_delay_ns(u64::MAX))
             }
-            Op::Write | Op::Flush => self.arm_delay_ns(u64::MAX).min(self.arm_delay_ns(end)),
+            Op::Write | Op::Flush | Op::Reset => self.arm_delay_ns(u64::MAX).min(self.arm_delay_ns(end)),
         };
         self.overheads.request_ns + op_ns
     }

@@ -261,7 +261,7 @@ impl Mechanics {
         }
         match op {
             Op::Read => moved_ns.saturating_sub(self.settle.read_less_ns),
-            Op::Write | Op::Flush => moved_ns + self.settle.write_longer_ns,
+            Op::Write | Op::Flush | Op::Reset => moved_ns + self.settle.write_longer_ns,
         }
     }
 

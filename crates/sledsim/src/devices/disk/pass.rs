@@ -112,8 +112,8 @@ impl PassOptions {
     fn earliest_start(&self, lbn: u64) -> Time {
         match self.op {
             Op::Read => Time::ZERO,
-            Op::Write | Op::Flush if self.data.end <= lbn => Time::ZERO,
-            Op::Write | Op::Flush => self.data.earliest_start(lbn) + self.least_seek_ns,
+            Op::Write | Op::Flush | Op::Reset if self.data.end <= lbn => Time::ZERO,
+            Op::Write | Op::Flush | Op::Reset => self.data.earliest_start(lbn) + self.least_seek_ns,
         }
     }
 }

@@ -88,7 +88,7 @@ impl WriteCaching for DiskDevice {
                 block_ns: o.read_block_ns,
                 completion_ns: o.read_completion_ns,
             },
-            Op::Write | Op::Flush => HostTransfer {
+            Op::Write | Op::Flush | Op::Reset => HostTransfer {
                 command_ns: o.request_ns + o.write_hit.after(op) + o.preparation_ns,
                 block_ns: o.write_block_ns,
                 completion_ns: o.write_completion_ns,

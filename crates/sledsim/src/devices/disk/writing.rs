@@ -40,7 +40,7 @@ impl DiskDevice {
         match self.previous.op {
             Op::Read => true,
             Op::Write => self.previous.end != first,
-            Op::Flush => false,
+            Op::Flush | Op::Reset => false,
         }
     }
 

@@ -61,7 +61,7 @@ impl ArrayCounters {
     pub(super) const fn first_path(op: Op) -> usize {
         match op {
             Op::Read => 0,
-            Op::Write | Op::Flush => 2,
+            Op::Write | Op::Flush | Op::Reset => 2,
         }
     }
 

@@ -167,7 +167,7 @@ impl RedundantArray {
         let spans: Vec<_> = layout.spans(request.lbn, u64::from(request.blocks)).collect();
         let parts = match request.op {
             Op::Read => spans.iter().map(|&span| layout.pieces(span).count()).sum(),
-            Op::Write | Op::Flush => spans.len(),
+            Op::Write | Op::Flush | Op::Reset => spans.len(),
         };
         split.add_parts(to_u32(parts));
         let host = self.requests.insert(HostRequest { split, path: ArrayCounters::first_path(request.op) });
@@ -176,7 +176,7 @@ impl RedundantArray {
                 Op::Read => {
                     layout.pieces(span).for_each(|piece| self.read_piece(host, span.row, piece, &request, context))
                 }
-                Op::Write | Op::Flush => {
+                Op::Write | Op::Flush | Op::Reset => {
                     let data = payload.slice(span.first, span.end - span.begin, self.block_bytes);
                     let (offsets, base) = (layout.hull(span), span.row * layout.unit_blocks());
                     let range = BlockRange::new(base + offsets.from, base + offsets.to);

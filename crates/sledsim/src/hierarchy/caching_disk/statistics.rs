@@ -25,7 +25,7 @@ impl RequestPath {
     pub const fn hit(op: Op) -> Self {
         match op {
             Op::Read => Self::ReadHit,
-            Op::Write | Op::Flush => Self::WriteHit,
+            Op::Write | Op::Flush | Op::Reset => Self::WriteHit,
         }
     }
 
@@ -33,7 +33,7 @@ impl RequestPath {
     pub const fn bypass(op: Op) -> Self {
         match op {
             Op::Read => Self::ReadBypass,
-            Op::Write | Op::Flush => Self::WriteBypass,
+            Op::Write | Op::Flush | Op::Reset => Self::WriteBypass,
         }
     }
 
@@ -41,7 +41,7 @@ impl RequestPath {
     pub const fn miss(op: Op) -> Self {
         match op {
             Op::Read => Self::ReadMiss,
-            Op::Write | Op::Flush => Self::WriteMiss,
+            Op::Write | Op::Flush | Op::Reset => Self::WriteMiss,
         }
     }
 }

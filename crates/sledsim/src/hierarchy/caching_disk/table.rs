@@ -263,7 +263,9 @@ impl Table {
     pub fn begin_access(&mut self, slot: u32, op: Op) {
         self.change(slot, |slot| match op {
             Op::Read => slot.reads += 1,
-            Op::Write | Op::Flush => (slot.writes, slot.dirty, slot.flush_failed) = (slot.writes + 1, true, false),
+            Op::Write | Op::Flush | Op::Reset => {
+                (slot.writes, slot.dirty, slot.flush_failed) = (slot.writes + 1, true, false)
+            }
         });
     }
 
@@ -272,7 +274,7 @@ impl Table {
     pub fn end_access(&mut self, slot: u32, op: Op) {
         self.change(slot, |slot| match op {
             Op::Read => slot.reads -= 1,
-            Op::Write | Op::Flush => slot.writes -= 1,
+            Op::Write | Op::Flush | Op::Reset => slot.writes -= 1,
         });
     }
 
@@ -344,7 +346,7 @@ impl Table {
     /// Returns true if a segment gets its slot before any of its blocks is there.
     pub fn fills_in_parts(&self, op: Op, segment: u64) -> bool {
         match op {
-            Op::Write | Op::Flush => self.valid.is_partial(),
+            Op::Write | Op::Flush | Op::Reset => self.valid.is_partial(),
             Op::Read => self.units.as_ref().is_some_and(|units| units.is_part(segment)),
         }
     }

@@ -117,7 +117,7 @@ impl WriteCache {
             return Path::Waits;
         }
         match request.op {
-            Op::Flush => {
+            Op::Flush | Op::Reset => {
                 self.counters.flushes += 1;
                 self.flush = Some(*request);
                 Path::Waits

@@ -105,7 +105,7 @@ impl WriteBuffer {
             (None, Op::Read) => {
                 self.reads.begin(request, &mut self.log, &mut self.cleaner, &mut self.children, context);
             }
-            (None, Op::Write | Op::Flush) => {
+            (None, Op::Write | Op::Flush | Op::Reset) => {
                 self.appender.add(request, payload, &mut self.counts);
                 self.append(context);
                 self.clean(context);

@@ -5,10 +5,16 @@ use crate::engine::{RunLimits, Workload};
 use crate::fault::Fault;
 use crate::scenario::specs::scenario::Scenario;
 use crate::time::{s_to_ns, Time};
+use crate::workloads::WorkloadSpec;
 
 /// Builds the workload of a scenario for a system of the given size.
 pub(in crate::scenario) fn workload(scenario: &Scenario, assembly: &Assembly) -> Result<Box<dyn Workload>, Fault> {
-    scenario.workload.start(scenario.seed, assembly.capacity_blocks, assembly.block_bytes)
+    let mut workload = scenario.workload.clone();
+    if let WorkloadSpec::Trace(spec) = &mut workload {
+        let system = &assembly.system;
+        spec.resets = system.component(system.root()).resets_zones();
+    }
+    workload.start(scenario.seed, assembly.capacity_blocks, assembly.block_bytes)
 }
 
 /// Returns the limits of a scenario's run.

@@ -190,7 +190,7 @@ impl RamCache {
             (Op::Read, false) => RequestPath::ReadHit,
             (Op::Read, true) => RequestPath::ReadAround,
             (Op::Write, false) if !self.writes_through && !must_be_durable => RequestPath::Write,
-            (Op::Write | Op::Flush, _) => RequestPath::WriteThrough,
+            (Op::Write | Op::Flush | Op::Reset, _) => RequestPath::WriteThrough,
         }
     }
 

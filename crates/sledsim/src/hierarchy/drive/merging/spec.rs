@@ -35,7 +35,7 @@ impl MergeSpec {
             _ if self.mixed => &[Op::Read, Op::Write],
             Op::Read => &[Op::Read],
             Op::Write if self.writes => &[Op::Write],
-            Op::Write | Op::Flush => &[],
+            Op::Write | Op::Flush | Op::Reset => &[],
         }
     }
 }
