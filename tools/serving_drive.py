@@ -134,7 +134,8 @@ def measured(drive: str, job: Job, folder: Path) -> tuple[Times, float]:
             fio = [
                 *("fio", "--name=job", "--ioengine=nbd", "--uri=nbd+unix:///?socket=sledsim.sock"),
                 *("--read_iolog=job.iolog", "--replay_no_stall=1", f"--iodepth={job.outstanding}"),
-                *("--write_lat_log=job", "--output-format=json", "--output=found.json"),
+                # Zeroes take no memory in the server.
+                *("--zero_buffers=1", "--write_lat_log=job", "--output-format=json", "--output=found.json"),
             ]
             subprocess.run(fio, cwd=folder, check=True)
             others = (busy_s() - busy - (own_s() - own)) / (time.monotonic() - began)

@@ -11,10 +11,10 @@ use std::sync::{Mutex, PoisonError, RwLock};
 use crate::files::open_locked;
 use crate::os::zero_range;
 
-/// Data in memory are kept in pages of this size; only pages that were written exist.
+/// Data in memory are kept in pages of this size; only pages to which other bytes than zeroes were written exist.
 const PAGE_BYTES: u64 = 1 << 16;
-/// Zeroes are written to a file in pieces of this size.
-static ZEROES: [u8; 1 << 16] = [0; 1 << 16];
+/// As many zeroes as a page has; they are written to a file in pieces of this size.
+static ZEROES: [u8; PAGE_BYTES as usize] = [0; PAGE_BYTES as usize];
 
 /// The data of a device, read and written by several connections at once.
 #[derive(Debug)]
@@ -85,8 +85,12 @@ impl Store {
             Self::Memory(pages) => {
                 let mut pages = pages.write().unwrap_or_else(PoisonError::into_inner);
                 pieces(offset, data.len(), |page, within, range| {
+                    let data = &data[range];
+                    if data == &ZEROES[..data.len()] && !pages.contains_key(&page) {
+                        return;
+                    }
                     let kept = pages.entry(page).or_insert_with(|| vec![0; PAGE_BYTES as usize].into());
-                    kept[within..within + range.len()].copy_from_slice(&data[range]);
+                    kept[within..within + data.len()].copy_from_slice(data);
                 });
                 Ok(())
             }
@@ -197,8 +201,13 @@ mod tests {
     fn zeroes_take_no_memory() {
         let store = Store::memory();
         store.zero(1, 1 << 40, false).expect("room");
+        store.write(1, &[0; 3 * PAGE_BYTES as usize]).expect("room");
         store.write(3 * PAGE_BYTES, &[1; 2 * PAGE_BYTES as usize]).expect("room");
         store.zero(3 * PAGE_BYTES + 1, 1 << 40, true).expect("room");
+        store.write(3 * PAGE_BYTES, &[0]).expect("room");
+        let mut found = [1; 2];
+        store.read(3 * PAGE_BYTES, &mut found).expect("there");
+        assert_eq!(found, [0; 2]);
         let Store::Memory(pages) = store else { unreachable!("a store in memory") };
         assert_eq!(pages.read().expect("no panic").keys().collect::<Vec<_>>(), [&3]);
     }
