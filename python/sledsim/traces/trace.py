@@ -128,8 +128,8 @@ class Trace:
         is_read
             True for reads, false for writes.
         op
-            Instead of ``is_read``: texts ``R`` or ``read``, ``W`` or ``write``, ``WF`` (write with forced unit access)
-            and ``F`` or ``flush``.
+            Instead of ``is_read``: texts ``R`` or ``read``, ``W`` or ``write``, ``WF`` (write with forced unit access),
+            ``F`` or ``flush``, and ``ZR`` or ``reset`` (of zones).
         device
             Device numbers; 0 by default.
         sector_bytes
