@@ -23,7 +23,7 @@ TRACES = {
 
 def resets(result: sledsim.Result) -> float:
     [found] = [each["value"] for each in result.components[0]["counts"] if each["name"] == "zone_resets"]
-    return found
+    return float(found)
 
 
 def test_sessions_reset_zones() -> None:

@@ -98,9 +98,10 @@ def simulated(drive: str, job: Job) -> Times:
     """Simulate a job."""
     session = sledsim.Session(drive)
     block = session.block_bytes
-    responses_ms, flushes_ms = [], []
+    responses_ms: list[float] = []
+    flushes_ms: list[float] = []
+    kinds: dict[int, str] = {}
     left = iter(job.requests)
-    kinds = {}
 
     def submit() -> None:
         for op, offset, length in left:
