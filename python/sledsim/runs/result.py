@@ -142,7 +142,7 @@ class Result(Section, Shown):
         outputs = [getattr(each, "_output", None) for each in (self, other)]
         if None in outputs or self["requests"]["measured"] != other["requests"]["measured"]:
             return None
-        mean, low, high = self._output.response_difference(other._output, at_check=ended_when_precise)
+        mean, low, high = self._output.response_difference(other._output, ended_when_precise=ended_when_precise)
         return None if low is None or high is None else Interval(mean, low, high)
 
     @property
