@@ -17,6 +17,8 @@ __all__ = ["PairedRuns", "run_to_difference"]
 FIRST_RUN = 10_000
 #: A repeated run has MARGIN times the predicted requests, from LEAST_GROWTH to MOST_GROWTH times those of the last run.
 MARGIN, LEAST_GROWTH, MOST_GROWTH = 1.05, 1.5, 8.0
+#: The predicted growth of runs without an interval, whose batches are still correlated.
+GROWTH_WITHOUT_INTERVAL = 2.0
 #: Smallest precision, as a share of the first mean.
 LEAST_SHARE = 1e-4
 #: Keys of a run that each round sets itself.
@@ -170,5 +172,5 @@ def _needed_growth(result: Result, first: Result, target: float) -> float:
     """Return the factor by which two runs must be longer for the precision of their difference."""
     interval = result.response_difference(first, ended_when_precise=True)
     if interval is None:
-        return MOST_GROWTH
+        return GROWTH_WITHOUT_INTERVAL
     return ((interval.high - interval.low) / 2 / (target * float(first.response.mean_ms))) ** 2

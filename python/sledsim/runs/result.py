@@ -130,8 +130,7 @@ class Result(Section, Shown):
         ended_when_precise
             True if the runs ended because this interval was narrow enough. Such runs are more likely to end with an
             interval that is too narrow by chance, so that the interval has a confidence of 96.5 % instead of 95 %. Of
-            the final intervals, 145 of 150 contained the difference for FCFS and SPTF on g2 at 600/s to 1 %, and 109
-            of 119 at 1,010/s to 2 %.
+            the final intervals of six pairs of systems, 94 to 97.5 % contained the difference.
 
         Returns
         -------
