@@ -90,7 +90,8 @@ def run_to_difference(
         if each.values["run"]["warmup"] != "auto":
             continue
         # With a precision of 100 % a run finds its warm-up and ends at the first interval.
-        found = run_resolved(resolve(each, ["run.precision.response=1.0"]), progress=progress)
+        any_interval = ["run.precision.response=1.0", "run.precision.control_variates=false"]
+        found = run_resolved(resolve(each, any_interval), progress=progress)
         if not found.complete:
             return PairedRuns([found], target, complete=False, warmup_note=None)
         warmup = max(warmup, found.warmup.requests)
