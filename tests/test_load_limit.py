@@ -262,3 +262,11 @@ def test_an_interrupted_search_has_no_limit(
     table = sledsim_cli("run", file, "--find-limit", "p99=6ms").out
     assert limit["note"] in table
     assert "misses it" not in table
+
+
+def test_a_bound_of_the_mean_uses_the_mean_that_has_the_precision() -> None:
+    base = scenario(device="g2", rate_per_s=800.0) | {"run": {"precision": {"response": "5%"}}}
+    [limit] = sledsim.find_limit(base, mean_ms=2.0).limits
+    point = limit.points[0]
+    repeated = sledsim.run(base, overrides={"workload.arrival.rate_per_s": point.setting})
+    assert point.value_ms == repeated.controlled_response.mean_ms != point.mean_ms

@@ -379,3 +379,9 @@ def test_a_result_can_be_pickled(kept: dict[str, bool]) -> None:
         }
         assert str(other.timeline) == str(result.timeline)
     assert pickle.loads(pickle.dumps(other)).to_json() == result.to_json()
+
+
+def test_percentiles_of_few_requests_are_noted() -> None:
+    scenario = {"workload": {"arrival": {"kind": "poisson", "rate_per_s": 300.0}}, "system": {"device": "g2"}}
+    brief = [sledsim.run(scenario, overrides={"run.requests": count}).brief() for count in (500, 1000)]
+    assert ["p99 is uncertain" in str(table) for table in brief] == [True, False]

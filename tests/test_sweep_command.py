@@ -133,6 +133,9 @@ def test_unknown_metrics_suggest_the_nearest(folder: Path, sledsim_cli: Callable
     result = sledsim_cli("sweep", "show", folder / "s", "-m", "response.mean")
     assert result.status == 2
     assert "no metric 'response.mean'; did you mean response.mean_ms?" in result.err
+    result = sledsim_cli("sweep", "show", folder / "s", "-m", "controlled_response.mean_ms")
+    assert result.status == 2
+    assert "control variates need Poisson arrivals at a single drive" in result.err
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".json"])

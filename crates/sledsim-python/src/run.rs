@@ -233,17 +233,18 @@ impl RunOutput {
     /// Returns the mean difference of the response times from those of another run of the same requests, and its 95 % confidence
     /// interval, ms: `(mean, low, high)`. Both ends are `None` if there is no interval.
     ///
-    /// Requests are paired by their order of completion. With `at_check`, the interval is that of a run that ends when it is narrow
-    /// enough.
-    #[pyo3(signature = (other, *, at_check = false))]
-    fn response_difference(&self, other: &Self, at_check: bool) -> PyResult<(f64, Option<f64>, Option<f64>)> {
+    /// Requests are paired by their order of completion. With `ended_when_precise`, the interval is that of a run that ends when it
+    /// is narrow enough.
+    #[pyo3(signature = (other, *, ended_when_precise = false))]
+    fn response_difference(&self, other: &Self, ended_when_precise: bool) -> PyResult<(f64, Option<f64>, Option<f64>)> {
         let (own, other) = (self.recorder.responses(), other.recorder.responses());
         if own.count() != other.count() {
             return Err(errors::invalid_argument("the runs have different numbers of requests".to_owned()));
         }
         let mean_ms = ns_to_ms(own.mean_ns() - other.mean_ns());
         let interval =
-            if at_check { precision::difference_at_check(&own, &other) } else { own.difference95_ns(&other) }.ok();
+            if ended_when_precise { precision::difference_at_check(&own, &other) } else { own.difference95_ns(&other) };
+        let interval = interval.ok();
         Ok((mean_ms, interval.map(|found| ns_to_ms(found.low)), interval.map(|found| ns_to_ms(found.high))))
     }
 

@@ -99,6 +99,8 @@ class LoadPoint(NamedTuple):
     """One run of the search.
 
     ``load`` is relative to the scenario or the trace as given; ``setting`` is the value of the key that was varied.
+    ``value_ms`` is the bounded measure: for ``mean`` in runs to a precision, the mean with control variates if there is
+    one.
     """
 
     load: float
@@ -594,6 +596,9 @@ def _point(load: float, setting: float, result: Result, bound: Bound) -> LoadPoi
         raise make_error(ScenarioError, "missing", "no response time was measured: give more requests")
     rate = result["in_system"]["arrived"] / result["run"]["measured_s"] if result["run"]["measured_s"] else math.inf
     value = response[MEASURES[bound.measure]]
+    if bound.measure == "mean" and result.summary.get("precision"):
+        # The mean that has the precision.
+        value = (result.summary.get("controlled_response") or response)["mean_ms"]
     return LoadPoint(
         load,
         setting,

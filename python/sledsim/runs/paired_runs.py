@@ -17,6 +17,8 @@ __all__ = ["PairedRuns", "run_to_difference"]
 FIRST_RUN = 10_000
 #: A repeated run has MARGIN times the predicted requests, from LEAST_GROWTH to MOST_GROWTH times those of the last run.
 MARGIN, LEAST_GROWTH, MOST_GROWTH = 1.05, 1.5, 8.0
+#: The predicted growth of runs without an interval, whose batches are still correlated.
+GROWTH_WITHOUT_INTERVAL = 2.0
 #: Smallest precision, as a share of the first mean.
 LEAST_SHARE = 1e-4
 #: Keys of a run that each round sets itself.
@@ -88,7 +90,8 @@ def run_to_difference(
         if each.values["run"]["warmup"] != "auto":
             continue
         # With a precision of 100 % a run finds its warm-up and ends at the first interval.
-        found = run_resolved(resolve(each, ["run.precision.response=1.0"]), progress=progress)
+        any_interval = ["run.precision.response=1.0", "run.precision.control_variates=false"]
+        found = run_resolved(resolve(each, any_interval), progress=progress)
         if not found.complete:
             return PairedRuns([found], target, complete=False, warmup_note=None)
         warmup = max(warmup, found.warmup.requests)
@@ -170,5 +173,5 @@ def _needed_growth(result: Result, first: Result, target: float) -> float:
     """Return the factor by which two runs must be longer for the precision of their difference."""
     interval = result.response_difference(first, ended_when_precise=True)
     if interval is None:
-        return MOST_GROWTH
+        return GROWTH_WITHOUT_INTERVAL
     return ((interval.high - interval.low) / 2 / (target * float(first.response.mean_ms))) ** 2

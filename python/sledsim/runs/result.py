@@ -130,8 +130,7 @@ class Result(Section, Shown):
         ended_when_precise
             True if the runs ended because this interval was narrow enough. Such runs are more likely to end with an
             interval that is too narrow by chance, so that the interval has a confidence of 96.5 % instead of 95 %. Of
-            the final intervals, 145 of 150 contained the difference for FCFS and SPTF on g2 at 600/s to 1 %, and 109
-            of 119 at 1,010/s to 2 %.
+            the final intervals of six pairs of systems, 94 to 97.5 % contained the difference.
 
         Returns
         -------
@@ -142,7 +141,7 @@ class Result(Section, Shown):
         outputs = [getattr(each, "_output", None) for each in (self, other)]
         if None in outputs or self["requests"]["measured"] != other["requests"]["measured"]:
             return None
-        mean, low, high = self._output.response_difference(other._output, at_check=ended_when_precise)
+        mean, low, high = self._output.response_difference(other._output, ended_when_precise=ended_when_precise)
         return None if low is None or high is None else Interval(mean, low, high)
 
     @property

@@ -76,6 +76,8 @@ METRICS = (
 )
 
 
+#: Fewest requests above a percentile for which no note says that it is uncertain.
+FEWEST_ABOVE = 10
 PHASE_KEYS = frozenset(part.key for part in PHASES)
 
 
@@ -214,14 +216,14 @@ def _load(summary: Mapping[str, Any]) -> Table:
 
 
 def measured_notes(summary: Mapping[str, Any], *, full: bool = False) -> list[str]:
-    """Return notes on implausible device values, the measured requests, and a missing confidence interval.
+    """Return notes on implausible device values, the measured requests, a missing interval and an uncertain percentile.
 
     Parameters
     ----------
     summary
         The summary of the run.
     full
-        True to list the control variates.
+        True to list the control variates, and for tables that have p99.9; otherwise p99 is the highest percentile.
     """
     notes, in_system = system_questions(summary["scenario"]["system"]), summary["in_system"]
     completed, measured = in_system["completed"], summary["requests"]["measured"]
@@ -240,6 +242,9 @@ def measured_notes(summary: Mapping[str, Any], *, full: bool = False) -> list[st
         )
     elif response and response["ci95_note"]:
         notes.append(f"no 95 % interval: {response['ci95_note']}")
+    elif response and (above := measured // (1000 if full else 100)) < FEWEST_ABOVE:
+        percentile = "p99.9" if full else "p99"
+        notes.append(f"note: {percentile} is uncertain: {above} of {with_count(measured, 'request')} took longer")
     return notes
 
 

@@ -14,7 +14,7 @@ from sledsim.scenario.system_tree import components_in
 from sledsim.scenario.tables import Table
 from sledsim.show.faults import make_error
 
-__all__ = ["CONTROLLED", "NAMED", "PriceList", "metric_function", "with_unit"]
+__all__ = ["CONTROLLED", "NAMED", "WITHOUT_CONTROLS", "PriceList", "metric_function", "with_unit"]
 
 #: Largest price; the cost of any system stays finite.
 LARGEST_PRICE = 1e15
@@ -50,9 +50,14 @@ NAMED: dict[str, tuple[str, str]] = {
     "cost_per_gb": ("design.cost_per_gb", "per GB"),
 }
 
-#: The metric ``response`` of runs to a precision that are long enough for control variates; shorter ones reach their
-#: precision with the plain mean.
+#: The metric ``response`` of runs to a precision with control variates; the others reach their precision with the plain
+#: mean.
 CONTROLLED = "controlled_response.mean_ms"
+#: The reason why runs have no such metric.
+WITHOUT_CONTROLS = (
+    ": control variates need Poisson arrivals at a single drive, 10,000 measured requests and independent batches; "
+    "use response.mean_ms"
+)
 
 #: Maximum number of metrics of the summary in an error message, in addition to the named ones.
 MOST_SUGGESTED = 12
@@ -103,6 +108,9 @@ def with_unit(name: str) -> str:
 def _unknown_metric(name: str, path: str, metrics: Mapping[str, float]) -> ScenarioError:
     if path.startswith("energy."):
         message = f"metric {name!r}: the powers of the devices are not known, so there is no {path}"
+        return make_error(ScenarioError, "missing", message, path="metric", value=name)
+    if path.startswith("controlled_response."):
+        message = f"no run has metric {name!r}{WITHOUT_CONTROLS}"
         return make_error(ScenarioError, "missing", message, path="metric", value=name)
     last = path.rpartition(".")[2]
     near = [each for each in metrics if last in each.rpartition(".")[2]][:MOST_SUGGESTED]

@@ -137,8 +137,12 @@ class SearchOutcome(OneTable, Shown):
         notes = [f"{imprecise} of {runs} runs did not reach their precision"] if imprecise else []
         metrics = [each.metric for each in self.search.objectives] + [each.metric for each in self.search.constraints]
         if "response" in metrics and controlled:
-            short = "; the other runs are too short for them and have the plain mean" if controlled < runs else ""
-            notes.append(f"response: mean with control variates in {controlled} of {runs} runs{short}")
+            others = (
+                "; the others have the plain mean, as control variates need 10,000 requests and independent batches"
+                if controlled < runs
+                else ""
+            )
+            notes.append(f"response: mean with control variates in {controlled} of {runs} runs{others}")
         return notes
 
     def _nearest_to_constraints(self) -> list[str]:

@@ -17,6 +17,7 @@ from sledsim.show.naming import with_count
 from sledsim.show.shown import OneTable, Plain
 from sledsim.show.tables import Table, number
 from sledsim.sweep.execution import FAILED
+from sledsim.sweep.measures import WITHOUT_CONTROLS
 from sledsim.sweep.parts import StoreError
 from sledsim.sweep.store import LOG, Store
 from sledsim.sweep.tables import Definition
@@ -475,6 +476,9 @@ def _unknown_metric(metric: str, known: Sequence[str], store: Path) -> StoreErro
     """Return the error for an unknown metric, which suggests a few similar ones, as there are many."""
     from sledsim._core import most_like
 
+    if metric.startswith("controlled_response."):
+        message = f"no run has metric {metric!r}{WITHOUT_CONTROLS}"
+        return make_error(StoreError, "missing", message, path="metric", value=metric, file=store)
     near = most_like(metric, list(known), 5)
     message, listed = f"no metric {metric!r}", f"{len(known)} are known, such as {', '.join(near)}"
     return make_error(

@@ -61,7 +61,7 @@ const CASES: &[Case] = &[
         name: "g2, SPTF, heavy load",
         settings: &["device=g2", "scheduler=sptf", "workload.arrival={kind=\"poisson\", rate_per_s=1300}"],
         key: "response",
-        targets: &["1%"],
+        targets: &["5%", "1%"],
         reference: 2.893573,
     },
     Case {
@@ -73,21 +73,21 @@ const CASES: &[Case] = &[
             "workload.size_bytes={kind=\"exponential\", mean=8192}",
         ],
         key: "response",
-        targets: &["1%"],
+        targets: &["5%", "1%"],
         reference: 2.287030,
     },
     Case {
         name: "atlas10k, FCFS",
         settings: &["device=atlas10k", "workload.arrival={kind=\"poisson\", rate_per_s=69}"],
         key: "response",
-        targets: &["1%"],
+        targets: &["5%", "1%"],
         reference: 18.646422,
     },
     Case {
         name: "atlas10k, SPTF",
         settings: &["device=atlas10k", "scheduler=sptf", "workload.arrival={kind=\"poisson\", rate_per_s=110}"],
         key: "response",
-        targets: &["1%"],
+        targets: &["5%", "1%"],
         reference: 23.854887,
     },
     Case {
@@ -142,6 +142,8 @@ const CASES: &[Case] = &[
             "system.child={device=\"g2\"}",
             "workload.location={kind=\"zipf\", exponent=1, regions=100000}",
             "workload.arrival={kind=\"poisson\", rate_per_s=700}",
+            // The cache is full after about 6,600 requests. Response times hardly change meanwhile, so that MSER-5 does not find this.
+            "run.warmup_requests=20000",
         ],
         key: "hit_ratio",
         targets: &["5%"],
@@ -245,78 +247,168 @@ fn references_are_results_of_long_runs() {
     assert!(failures.is_empty(), "{failures:?}");
 }
 
-/// A single drive with Poisson arrivals, and the least ratio of variances that its control variates must reach with 120 replications.
+/// A single drive with Poisson arrivals.
 struct Controlled {
     name: &'static str,
     settings: &'static [&'static str],
-    rates_per_s: &'static [u32],
+    rate_per_s: u32,
+    /// Mean response of a run of 10 million requests with control variates, ms. Its error is a tenth of that of the longest runs below.
+    reference_ms: f64,
+    /// Least ratio of variances that its control variates must reach.
     least_ratio: f64,
 }
 
 const CONTROLLED: &[Controlled] = &[
-    Controlled { name: "g2, FCFS", settings: &["device=g2"], rates_per_s: &[380, 760, 1010], least_ratio: 5.0 },
+    Controlled {
+        name: "g2, FCFS",
+        settings: &["device=g2"],
+        rate_per_s: 380,
+        reference_ms: 1.165883,
+        least_ratio: 5.0,
+    },
+    Controlled {
+        name: "g2, FCFS",
+        settings: &["device=g2"],
+        rate_per_s: 1010,
+        reference_ms: 2.381108,
+        least_ratio: 5.0,
+    },
+    Controlled {
+        name: "g2, C-LOOK",
+        settings: &["device=g2", "scheduler=clook"],
+        rate_per_s: 1000,
+        reference_ms: 1.941323,
+        least_ratio: 2.6,
+    },
     Controlled {
         name: "g2, SPTF",
         settings: &["device=g2", "scheduler=sptf"],
-        rates_per_s: &[600, 1000, 1300],
+        rate_per_s: 1300,
+        reference_ms: 2.892717,
         least_ratio: 2.6,
     },
     Controlled {
         name: "g2, SPTF, exponential sizes",
         settings: &["device=g2", "scheduler=sptf", "workload.size_bytes={kind=\"exponential\", mean=8192}"],
-        rates_per_s: &[1000],
+        rate_per_s: 1000,
+        reference_ms: 2.285676,
         least_ratio: 2.6,
     },
-    Controlled { name: "atlas10k, FCFS", settings: &["device=atlas10k"], rates_per_s: &[69, 95], least_ratio: 3.0 },
+    Controlled {
+        name: "atlas10k, FCFS",
+        settings: &["device=atlas10k"],
+        rate_per_s: 69,
+        reference_ms: 18.647225,
+        least_ratio: 3.0,
+    },
+    Controlled {
+        name: "atlas10k, FCFS",
+        settings: &["device=atlas10k"],
+        rate_per_s: 95,
+        reference_ms: 50.739253,
+        least_ratio: 3.0,
+    },
     Controlled {
         name: "atlas10k, SPTF",
         settings: &["device=atlas10k", "scheduler=sptf"],
-        rates_per_s: &[110],
+        rate_per_s: 110,
+        reference_ms: 23.851460,
         least_ratio: 2.0,
     },
     Controlled {
         name: "atlas10k, FCFS, reads and writes",
         settings: &["device=atlas10k", "workload.read_fraction=0.67"],
-        rates_per_s: &[69],
-        least_ratio: 3.0,
+        rate_per_s: 69,
+        reference_ms: 15.818707,
+        least_ratio: 2.5,
+    },
+    Controlled {
+        name: "cheetah9LP, C-LOOK",
+        settings: &["device=cheetah9LP", "scheduler=clook"],
+        rate_per_s: 60,
+        reference_ms: 15.816875,
+        least_ratio: 2.0,
+    },
+    Controlled {
+        name: "hgst-7k8",
+        settings: &["device=hgst-7k8"],
+        rate_per_s: 80,
+        reference_ms: 25.985936,
+        least_ratio: 1.3,
+    },
+    Controlled {
+        name: "hgst-7k8, reads and writes",
+        settings: &["device=hgst-7k8", "workload.read_fraction=0.67"],
+        rate_per_s: 60,
+        reference_ms: 14.576579,
+        least_ratio: 1.3,
     },
 ];
 
-/// The variance of the plain mean over that of the mean with control variates, in runs of one size that differ in their seed. With 120
-/// replications, such a ratio has a standard error of about a sixth; with 24, of a third.
+impl Controlled {
+    fn run(&self, requests: u64, seed: u64) -> Report {
+        let mut settings: Vec<String> = self.settings.iter().map(|&setting| setting.to_owned()).collect();
+        settings.push(format!("workload.arrival={{kind=\"poisson\", rate_per_s={}}}", self.rate_per_s));
+        settings.extend([format!("run.requests={}", requests + 1000), "run.warmup_requests=1000".to_owned()]);
+        settings.push(format!("seed={seed}"));
+        scenario_runs::run(&settings, false).report
+    }
+
+    /// The number of intervals that contain the reference, and the number of all intervals.
+    fn covered(&self, intervals: impl Iterator<Item = (f64, f64)>) -> (usize, usize) {
+        let contain: Vec<bool> = intervals.map(|(low, high)| (low..=high).contains(&self.reference_ms)).collect();
+        (contain.iter().filter(|&&contains| contains).count(), contain.len())
+    }
+}
+
+/// The variance of the plain mean over that of the mean with control variates, in runs of one size that differ in their seed, and the
+/// intervals of both that contain the mean of a long run. With 200 seeds, such a ratio has a standard error of about an eighth; with 24,
+/// of a third.
 #[test]
 fn control_variates_cut_the_variance_of_the_mean() {
-    let (cases, replications, margin) = size((2, 24_u64, 0.4), (CONTROLLED.len(), 120, 1.0));
+    let (cases, lengths, seeds, margin): (_, &[u64], _, _) =
+        size((2, &[20_000], 24, 0.4), (CONTROLLED.len(), &[20_000, 100_000], 200, 1.0));
     let mut failures = Vec::new();
-    for case in &CONTROLLED[..cases] {
-        for rate in &case.rates_per_s[..size(1, case.rates_per_s.len())] {
-            let means: Vec<(f64, f64)> = (1..=replications)
-                .into_par_iter()
-                .map(|seed| {
-                    let mut settings: Vec<String> = case.settings.iter().map(|&setting| setting.to_owned()).collect();
-                    settings.push(format!("workload.arrival={{kind=\"poisson\", rate_per_s={rate}}}"));
-                    settings.extend(["run.requests=41000", "run.warmup_requests=1000"].map(str::to_owned));
-                    settings.push(format!("seed={seed}"));
-                    let report = scenario_runs::run(&settings, false).report;
-                    let plain = report.response.expect("requests were measured").mean_ms;
-                    // Without independent batches there is no controlled mean.
-                    (plain, report.controlled_response.map_or(plain, |controlled| controlled.mean_ms))
-                })
-                .collect();
-            let variance = |values: Vec<f64>| {
-                let mean = values.iter().sum::<f64>() / values.len() as f64;
-                values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() - 1) as f64
-            };
-            let (plain, controlled): (Vec<f64>, Vec<f64>) = means.iter().copied().unzip();
-            let corrected = means.iter().filter(|(plain, controlled)| plain != controlled).count();
-            let ratio = variance(plain) / variance(controlled);
-            println!("| {}, {rate}/s | {ratio:.1} | {corrected} of {replications} |", case.name);
-            if ratio < margin * case.least_ratio {
-                failures.push(format!("{}, {rate}/s: {ratio}", case.name));
+    for &requests in lengths {
+        for case in &CONTROLLED[..cases] {
+            let reports: Vec<Report> = (1..=seeds).into_par_iter().map(|seed| case.run(requests, seed)).collect();
+            let plain: Vec<_> = reports.iter().filter_map(|report| report.response.as_ref()).collect();
+            let controlled = || reports.iter().filter_map(|report| report.controlled_response.as_ref());
+            // Without independent batches there is no controlled mean.
+            let corrected = reports.iter().zip(&plain).map(|(report, plain)| {
+                report.controlled_response.as_ref().map_or(plain.mean_ms, |controlled| controlled.mean_ms)
+            });
+            let ratio = variance(plain.iter().map(|plain| plain.mean_ms)) / variance(corrected);
+            let (covered, all) = case.covered(controlled().map(|found| (found.ci95_low_ms, found.ci95_high_ms)));
+            let plain = case.covered(plain.iter().filter_map(|found| found.ci95_low_ms.zip(found.ci95_high_ms)));
+            let row = format!(
+                "| {}, {}/s | {requests} | {ratio:.1} | {covered} of {all} | {} of {} |",
+                case.name, case.rate_per_s, plain.0, plain.1
+            );
+            println!("{row}");
+            // 90 %, two standard errors below 93 %.
+            if ratio < margin * case.least_ratio || covered * 10 < all * 9 {
+                failures.push(row);
             }
         }
     }
     assert!(failures.is_empty(), "{failures:?}");
+}
+
+fn variance(values: impl Iterator<Item = f64> + Clone) -> f64 {
+    let count = values.clone().count() as f64;
+    let mean = values.clone().sum::<f64>() / count;
+    values.map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0)
+}
+
+#[test]
+#[ignore = "takes many minutes; prints values for the references above"]
+fn references_of_fixed_lengths_are_results_of_long_runs() {
+    for case in CONTROLLED {
+        let found = case.run(10_000_000, 1000).controlled_response.expect("long runs have independent batches");
+        println!("{}, {}/s: {} to {}", case.name, case.rate_per_s, found.ci95_low_ms, found.ci95_high_ms);
+        assert!((found.ci95_low_ms..=found.ci95_high_ms).contains(&case.reference_ms), "{found:?}");
+    }
 }
 
 /// Requests of a load curve with a precision, against runs of one size that is enough for every point without control variates.

@@ -30,7 +30,7 @@ pub enum NoInterval {
     Correlated {
         /// Values in each of the longest batches that could be tested.
         batch_values: u64,
-        /// Their lag-1 autocorrelation.
+        /// Their lag-1 autocorrelation, as tested.
         lag_1: f64,
     },
 }
@@ -254,12 +254,8 @@ pub(super) fn interval_of(
     let mut reason = NoInterval::TooFew { count };
     while merged * rule.least_tested <= batches {
         let Fit { residuals, uncorrected, .. } = fit(merged);
-        let lag_1 = std::iter::once(&residuals).chain(&uncorrected).map(|means| lag_1_autocorrelation(means));
-        let lag_1 = lag_1.fold(f64::NEG_INFINITY, f64::max);
-        if std::iter::once(&residuals)
-            .chain(&uncorrected)
-            .all(|means| is_uncorrelated(means, lag_1_autocorrelation(means)))
-        {
+        let tested: Vec<Vec<f64>> = std::iter::once(residuals).chain(uncorrected).collect();
+        if tested.iter().all(|means| is_uncorrelated(means)) {
             let found = fit((2 * merged).min(most_merged));
             let factor = if rule.widens { correlation_factor(&found.residuals) } else { 1.0 };
             let error = (factor * found.residual_variance() / found.divisor).sqrt();
@@ -267,6 +263,7 @@ pub(super) fn interval_of(
             let interval = Interval { low: found.estimate - half_width, high: found.estimate + half_width };
             return Ok((found, interval));
         }
+        let lag_1 = tested.iter().map(|means| von_neumann_lag_1(means)).fold(f64::NEG_INFINITY, f64::max);
         reason = NoInterval::Correlated { batch_values: batch_values * merged as u64, lag_1 };
         merged *= 2;
     }
@@ -294,17 +291,23 @@ fn lag_1_autocorrelation(values: &[f64]) -> f64 {
     }
 }
 
-/// Von Neumann's test: returns true if independent values have at least this lag-1 autocorrelation with a probability above
-/// [`CORRELATION_LEVEL`].
-fn is_uncorrelated(values: &[f64], lag_1: f64) -> bool {
+/// The lag-1 autocorrelation by von Neumann's ratio: without the bias of [`lag_1_autocorrelation`] for sequences whose ends deviate, such
+/// as those that drift; 0 for a constant sequence.
+fn von_neumann_lag_1(values: &[f64]) -> f64 {
     let mean = mean(values);
     let squares = squared_deviations(values, mean);
     if squares == 0.0 {
-        return true;
+        return 0.0;
     }
-    let n = values.len() as f64;
     let ends = (values[0] - mean).powi(2) + (values[values.len() - 1] - mean).powi(2);
-    let statistic = ((n * n - 1.0) / (n - 2.0)).sqrt() * (lag_1 + ends / (2.0 * squares));
+    lag_1_autocorrelation(values) + ends / (2.0 * squares)
+}
+
+/// Von Neumann's test: returns true if independent values have at least this lag-1 autocorrelation with a probability above
+/// [`CORRELATION_LEVEL`].
+fn is_uncorrelated(values: &[f64]) -> bool {
+    let n = values.len() as f64;
+    let statistic = ((n * n - 1.0) / (n - 2.0)).sqrt() * von_neumann_lag_1(values);
     statistic < normal_quantile(1.0 - CORRELATION_LEVEL)
 }
 
@@ -347,6 +350,15 @@ mod tests {
         (0..100_000).for_each(|value| drifting.record(value));
         let reason = drifting.interval95_ns();
         assert!(matches!(reason, Err(NoInterval::Correlated { lag_1, .. }) if lag_1 > 0.5), "{reason:?}");
+    }
+
+    #[test]
+    fn reported_correlation_includes_the_ends_of_the_sequence() {
+        // The lag-1 autocorrelation of a sequence whose first value deviates is about 0; von Neumann's ratio is not.
+        let mut values = vec![0.0; 20];
+        values[0] = 1.0;
+        assert!(lag_1_autocorrelation(&values).abs() < 0.06 && von_neumann_lag_1(&values) > 0.4);
+        assert!(!is_uncorrelated(&values));
     }
 
     #[test]

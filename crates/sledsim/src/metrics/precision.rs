@@ -29,11 +29,14 @@ const CHECK_CONFIDENCE: f64 = 0.965;
 const LEAST_TESTED: usize = 60;
 /// The rule of a check.
 const CHECK: BatchRule = BatchRule { confidence: CHECK_CONFIDENCE, least_tested: LEAST_TESTED, widens: true };
-/// Fewest measured requests from which control variates may end a run. Shorter runs of loaded systems have too few independent busy
-/// periods for the regression.
+/// Fewest measured requests for control variates. Shorter runs of loaded systems have too few independent busy periods for the
+/// regression.
 const LEAST_CONTROLLED: u64 = 10_000;
 /// Measured requests at the first check.
 const FIRST_CHECK: u64 = 1000;
+/// Measured requests at the first check of a mean response with control variates. Of the shorter runs, those that happen to lack busy
+/// periods reach a loose target, with an estimate and an interval that are too small.
+const FIRST_CONTROLLED_CHECK: u64 = 20_000;
 /// A check is at this multiple of the number of requests that the one before predicts, …
 const MARGIN: f64 = 1.05;
 /// … but at least and at most at these multiples of its own number.
@@ -144,7 +147,10 @@ impl Monitor {
 
     /// Records a run with its control variates, which ends by a rule if there is one.
     #[must_use]
-    pub fn of_run(recorder: Recorder, controls: Option<Controls>, rule: Option<PrecisionRule>) -> Self {
+    pub fn of_run(recorder: Recorder, controls: Option<Controls>, mut rule: Option<PrecisionRule>) -> Self {
+        if let (Some(rule), Some(_)) = (&mut rule, &controls) {
+            rule.wait_for_controls();
+        }
         Self { recorder, start_up: None, controls, rule }
     }
 
@@ -254,6 +260,13 @@ impl PrecisionRule {
         }
     }
 
+    /// Moves the first check of a mean response to [`FIRST_CONTROLLED_CHECK`].
+    fn wait_for_controls(&mut self) {
+        if self.targets.iter().any(|target| target.result == Precise::Response) {
+            self.next_check = self.warmup_requests + FIRST_CONTROLLED_CHECK;
+        }
+    }
+
     /// The results at the last check.
     #[must_use]
     pub fn found(&self) -> &[Estimate] {
@@ -328,8 +341,8 @@ impl PrecisionRule {
         let (value, interval) = match target.result {
             Precise::Response => {
                 let responses = recorder.responses();
-                match controls.filter(|_| count >= LEAST_CONTROLLED).map(|controls| controls.correct(&responses, CHECK))
-                {
+                let controls = controls.filter(|controls| controls.count() >= LEAST_CONTROLLED);
+                match controls.map(|controls| controls.correct(&responses, CHECK)) {
                     Some(Ok(controlled)) => (Some(controlled.mean_ns), Ok(controlled.interval)),
                     // Without enough independent batches for the regression, the plain interval decides.
                     Some(Err(_)) | None => (Some(responses.mean_ns()), responses.interval_by(CHECK)),
