@@ -11,7 +11,15 @@ if TYPE_CHECKING:
     from sledsim._core import Fault, SledsimError
     from sledsim.show.faults import Words
 
-__all__ = ["device_with_room", "key_formatter", "name_and_form", "option_hint", "print_suggestions", "with_options"]
+__all__ = [
+    "device_with_room",
+    "key_formatter",
+    "name_and_form",
+    "option_hint",
+    "print_suggestions",
+    "usage_error",
+    "with_options",
+]
 
 
 def print_suggestions(typed: Sequence[str], options: Iterable[str], command: Any) -> None:
@@ -69,6 +77,44 @@ def option_hint(option: str | None, command: Any) -> str | None:
     if command is None or command.name != "replay" or key not in KEYS_OF_REPLAY:
         return None
     return f"No such option: {option}; write --set workload.{key}=VALUE instead"
+
+
+def usage_error(error: Any) -> str:
+    """Return the message of a wrong option or argument, which starts with its name: ``--trials 0 is out of range``.
+
+    Parameters
+    ----------
+    error
+        The error of Typer.
+    """
+    from typer import BadParameter
+
+    # A subclass is for missing parameters, whose message needs no other name.
+    if type(error) is not BadParameter or (error.param is None and error.param_hint is None):
+        return str(error.format_message())
+    form = error.param_hint or name_and_form(error.param)[1]
+    # Typer converts numbers with pydantic.
+    faults = error.__cause__.errors() if hasattr(error.__cause__, "errors") else [{"type": None}]
+    return _number_message(form, faults[0]) or f"{form}: {error.message}"
+
+
+def _number_message(form: str, fault: dict[str, Any]) -> str | None:
+    """Return the message for a number that pydantic did not accept; ``None`` for other faults."""
+    from sledsim._core import SledsimError
+    from sledsim.show.faults import make_error
+
+    kind, typed = fault["type"], fault.get("input")
+    if kind in ("int_parsing", "int_parsing_size", "float_parsing"):
+        allowed: dict[str, object] = {"whole": kind != "float_parsing"}
+        return str(make_error(SledsimError, "wrong-type", path=form, value=typed, allowed=allowed))
+    bounds = {"greater_than_equal": ("least", "ge"), "less_than_equal": ("most", "le")}
+    if kind not in bounds:
+        return None
+    name, key = bounds[kind]
+    bound = fault["ctx"][key]
+    value = int(typed) if isinstance(bound, int) else float(typed)
+    allowed = {name: bound, "whole": isinstance(bound, int)}
+    return str(make_error(SledsimError, "out-of-range", path=form, value=value, allowed=allowed))
 
 
 def device_with_room(error: "SledsimError") -> list[tuple[str, Any]]:

@@ -913,7 +913,7 @@ def calibrate(
     elif measured.is_file():
         message = (
             "add --from SPECS: a DiskSim or device file of this drive, or the disk of the catalogue with the nearest "
-            "speed and capacity (sledsim list); a trace doesn't show the layout"
+            "speed and capacity (sledsim list devices); a trace doesn't show the layout"
         )
         raise typer.BadParameter(message, param_hint="TRACE")
     else:
