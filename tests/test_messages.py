@@ -53,7 +53,6 @@ LOADS: dict[str, Callable[..., Any]] = {
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Work in a folder with a scenario, a trace and files of the wrong kind."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("COLUMNS", raising=False)
     (tmp_path / "small.toml").write_text(TOML)
     (tmp_path / "cost-base.toml").write_text('workload = "tpcc-like"\nsystem = "atlas10k"\nrun.requests = 100\n')
     (tmp_path / "simple.diskspecs").write_text(DISKSIM)
@@ -579,6 +578,8 @@ COMMANDS = [
     "run binary",
     "run g2",
     "run small.toml --frob",
+    "run small.toml --set requests=20",
+    "run small.toml --precision respons=1%",
     "run small.toml --set sead=1 --set run.requests=many",
     "run small.toml --set run.requests=20 --log log.xlsx",
     "run small.toml --set run.requests=20 --plot plot.gif",
@@ -589,6 +590,8 @@ COMMANDS = [
     "list workloads nothing",
     "schema sweeep",
     "trace none",
+    "trace small.toml",
+    "list",
     "trace prose.txt",
     "trace bad.csv",
     "replay small.csv --device g22",

@@ -108,7 +108,7 @@ for words in json.load(open("commands.json")):
 
 
 #: The environment without settings of the output.
-ENVIRONMENT = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR")}
+ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
 
 
 def on_terminal(command: list[str], folder: Path, width: int, **environment: str) -> str:

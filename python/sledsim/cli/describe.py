@@ -241,7 +241,7 @@ def list_catalog(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[NAME]",
+            metavar="NAME",
             help="For workloads: show the statistics of one, by name or file (.toml).",
             autocompletion=workload_names,
         ),
@@ -429,7 +429,7 @@ def schema(
     kind: Annotated[
         str,
         typer.Argument(
-            metavar="[KIND]",
+            metavar="KIND",
             help="scenario, sweep, search, drawing, enclosure, cost, role, lesson, or result (of `run --json`).",
         ),
     ] = "scenario",

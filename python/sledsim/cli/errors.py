@@ -89,12 +89,15 @@ def usage_error(error: Any) -> str:
     """
     from typer import BadParameter
 
-    # A subclass is for missing parameters, whose message needs no other name.
-    if type(error) is not BadParameter or (error.param is None and error.param_hint is None):
+    if not isinstance(error, BadParameter) or (error.param is None and error.param_hint is None):
         return str(error.format_message())
-    form = error.param_hint or name_and_form(error.param)[1]
+    if type(error) is not BadParameter:
+        # The subclass for missing arguments.
+        return f"{error.param.metavar or name_and_form(error.param)[1]} is missing: {str(error.param.help).rstrip('.')}"
+    form = str(error.param_hint or name_and_form(error.param)[1])
     # Typer converts numbers with pydantic.
-    faults = error.__cause__.errors() if hasattr(error.__cause__, "errors") else [{"type": None}]
+    cause: Any = error.__cause__
+    faults = cause.errors() if hasattr(cause, "errors") else [{"type": None}]
     return _number_message(form, faults[0]) or f"{form}: {error.message}"
 
 
@@ -103,7 +106,8 @@ def _number_message(form: str, fault: dict[str, Any]) -> str | None:
     from sledsim._core import SledsimError
     from sledsim.show.faults import make_error
 
-    kind, typed = fault["type"], fault.get("input")
+    kind: str | None = fault["type"]
+    typed: Any = fault.get("input")
     if kind in ("int_parsing", "int_parsing_size", "float_parsing"):
         allowed: dict[str, object] = {"whole": kind != "float_parsing"}
         return str(make_error(SledsimError, "wrong-type", path=form, value=typed, allowed=allowed))
@@ -212,21 +216,69 @@ def with_options(error: "SledsimError", command: Any) -> "SledsimError":
             option = option_of(fault.path) if "columns" in forms else None
             return with_facts(fault, path=[option]) if option else fault
         key = fault.path if fault.setting is None else fault.setting.partition("=")[0]
+        if nested := _with_nested_key(fault):
+            return nested
+        outer, _, last = fault.path.rpartition(".")
+        if fault.kind == "unknown-key" and outer == "run.precision" and "precision" in forms:
+            message = f": {json.dumps(last)} is not known"
+            known = [key.replace("99_9", "99.9") for key in fault.allowed if key != "control_variates"]
+            known += ["difference"] * (command.name == "compare")
+            return make_error(type(error), "unknown-name", message, path="--precision", value=last, known=known).faults[
+                0
+            ]
         # `replay` passes its options as settings.
         if fault.setting is not None and command.name != "replay":
             return fault
-        outer, _, last = fault.path.rpartition(".")
         if fault.kind == "unknown-key" and (option := option_of(outer)):
-            # An option that takes KEY=VALUE, with an unknown KEY.
+            # An option that takes KEY=VALUE, with an unknown KEY; the name of a policy is not such a key.
+            known = [key for key in fault.allowed if key != "name"]
             message = f": {json.dumps(last)} is not known"
-            [fault] = make_error(
-                type(error), "unknown-name", message, path=option, value=last, known=fault.allowed
-            ).faults
-            return fault
+            listed = "" if known else "there are no parameters"
+            return make_error(
+                type(error), "unknown-name", message, path=option, value=last, known=known, listed=listed
+            ).faults[0]
         option = option_of(key)
         return fault if option is None else _with_options_in_text(fault.of_option(option), option_of)
 
     return error_of(type(error), [converted(fault) for fault in error.faults]) if error.faults else error
+
+
+def _with_nested_key(fault: "Fault") -> "Fault | None":
+    """Return the fault of a setting with an unknown key that an inner table has; ``None`` for other faults."""
+    from sledsim._core import SledsimError
+    from sledsim.show.faults import make_error
+
+    if fault.setting is None or fault.kind != "unknown-key" or fault.suggestion or "workload" not in fault.allowed:
+        return None
+    key, equals, value = fault.setting.partition("=")
+    inner = _nested_key(key)
+    if inner is None:
+        return None
+    message = f"--set {fault.setting}: unknown key {key}; did you mean {inner}{equals}{value}?"
+    [nested] = make_error(SledsimError, "unknown-key", message, suggestion=inner).faults
+    return nested
+
+
+def _nested_key(name: str) -> str | None:
+    """Return the shortest path to a key of this name in the tables of a scenario; ``None`` if there is none."""
+    from sledsim._core import schema
+
+    document = schema(document=True)
+    tables: list[tuple[str, Any]] = [("", document)]
+    visited = set[str]()
+    for path, table in tables:
+        reference = table.get("$ref")
+        if reference is not None and reference not in visited:
+            visited.add(reference)
+            tables.append((path, document["$defs"][reference.rpartition("/")[2]]))
+        for kind in ("anyOf", "oneOf"):
+            tables += [(path, option) for option in table.get(kind, ())]
+        for key, value in table.get("properties", {}).items():
+            if key == name:
+                return f"{path}{key}".removeprefix("system.")
+            if isinstance(value, dict):
+                tables.append((f"{path}{key}.", value))
+    return None
 
 
 def _with_options_in_text(fault: "Fault", option_of: "Callable[[str], str | None]") -> "Fault":
