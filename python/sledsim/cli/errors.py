@@ -89,12 +89,14 @@ def usage_error(error: Any) -> str:
     """
     from typer import BadParameter
 
-    if not isinstance(error, BadParameter) or (error.param is None and error.param_hint is None):
+    parameter: Any = getattr(error, "param", None)
+    hint = getattr(error, "param_hint", None)
+    if not isinstance(error, BadParameter) or (parameter is None and hint is None):
         return str(error.format_message())
     if type(error) is not BadParameter:
         # The subclass for missing arguments.
-        return f"{error.param.metavar or name_and_form(error.param)[1]} is missing: {str(error.param.help).rstrip('.')}"
-    form = str(error.param_hint or name_and_form(error.param)[1])
+        return f"{parameter.metavar or name_and_form(parameter)[1]} is missing: {str(parameter.help).rstrip('.')}"
+    form = str(hint or name_and_form(parameter)[1])
     # Typer converts numbers with pydantic.
     cause: Any = error.__cause__
     faults = cause.errors() if hasattr(cause, "errors") else [{"type": None}]

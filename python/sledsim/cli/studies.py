@@ -574,7 +574,7 @@ def role_test(
         print_written(plot)
 
 
-#: Tests that ``role-test`` knows.
+#: Tests of ``role-test``.
 TESTS = ("specificity", "merit")
 
 
