@@ -206,9 +206,7 @@ def with_options(error: "SledsimError", command: Any) -> "SledsimError":
         if len(steps) > 1 and steps[-1].isdigit():
             steps.pop()
         outer = set(steps[:-1]) - {"workload", "system", "device", "child"}
-        # A key in bytes may have an option that takes a size with a unit.
-        name = next((each for each in (steps[-1], steps[-1].replace("_bytes", "_size")) if each in forms), None)
-        return None if name is None or outer else forms[name]
+        return None if outer else forms.get(steps[-1])
 
     def converted(fault: "Fault") -> "Fault":
         if fault.path is None:
@@ -231,7 +229,7 @@ def with_options(error: "SledsimError", command: Any) -> "SledsimError":
         # `replay` passes its options as settings.
         if fault.setting is not None and command.name != "replay":
             return fault
-        if fault.kind == "unknown-key" and (option := option_of(outer)):
+        if fault.kind == "unknown-key" and (option := option_of(outer) or forms.get("parameter")):
             # An option that takes KEY=VALUE, with an unknown KEY; the name of a policy is not such a key.
             known = [key for key in fault.allowed if key != "name"]
             message = f": {json.dumps(last)} is not known"
@@ -301,7 +299,8 @@ def _forms(command: Any) -> dict[str, str]:
     for parameter in command.params:
         name, form = name_and_form(parameter)
         forms |= dict.fromkeys((parameter.name, name), form)
-    return forms
+    # A key in bytes may have an option that takes a size with a unit.
+    return {f"{name.removesuffix('_size')}_bytes": form for name, form in forms.items()} | forms
 
 
 def name_and_form(parameter: Any) -> tuple[str, str]:
