@@ -146,7 +146,7 @@ class Device:
         """Raise an error that names the kind of device with the missing attribute."""
         for kind in () if name.startswith("_") else _kinds():
             if name in kind.__annotations__ or name in vars(kind):
-                message = f"{self.name} is {self.KIND}: only {kind.KIND} has {name}"
+                message: list[str | tuple[str]] = [f"{self.name} is {self.KIND}: only {kind.KIND} has ", (name,)]
                 raise make_error(
                     WrongMechanismError, "unsupported", message, path=name, value=self.name, allowed=kind.KIND
                 )
