@@ -129,7 +129,8 @@ def test_a_run_on_a_drive_has_its_phases_and_no_energy(disk_file: Path) -> None:
     assert result.rotation.mean_ms > 0
     assert result.state_time.rotation_s > 0
     text = str(result)
-    for words in ("rotation", "command", "between tracks, and read retries", "wait for background work or earlier parts"):
+    background = "wait for background work or earlier parts"
+    for words in ("rotation", "command", "between tracks, and read retries", background):
         assert f"\n{words} " in text
     for words in ("along X", "servo", "start-up", "energy (", "inactive"):
         assert words not in text
