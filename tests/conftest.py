@@ -33,6 +33,9 @@ KEYS = {
 #: The folder of reference data, which is not part of this repository.
 REFERENCE = Path(os.environ.get("SLEDSIM_REFERENCE") or ROOT.parent / "shared")
 
+# pytest-xdist sets it. Output of commands has its natural width in tests.
+os.environ.pop("COLUMNS", None)
+
 T = TypeVar("T")
 
 

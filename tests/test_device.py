@@ -143,6 +143,12 @@ def test_devices_can_be_used_from_any_thread() -> None:
         np.testing.assert_array_equal(times, alone[index % 3])
 
 
+def test_capacity_is_that_of_all_actuators() -> None:
+    drive = sledsim.Device("exos-2x14")
+    assert drive.capacity_blocks == sledsim.Session("exos-2x14").capacity_blocks
+    assert drive.capacity_bytes == drive.capacity_blocks * drive.block_bytes
+
+
 @pytest.mark.parametrize("name", ["g2", "cheetah73", "simpledisk-constant", "exos-2x14"])
 def test_devices_can_be_used_in_scenarios_and_exported(name: str, tmp_path: Path) -> None:
     device = sledsim.Device(name)

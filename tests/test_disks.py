@@ -129,7 +129,8 @@ def test_a_run_on_a_drive_has_its_phases_and_no_energy(disk_file: Path) -> None:
     assert result.rotation.mean_ms > 0
     assert result.state_time.rotation_s > 0
     text = str(result)
-    for words in ("rotation", "command", "between tracks, and read retries", "waiting for the drive's own work"):
+    background = "wait for background work or earlier parts"
+    for words in ("rotation", "command", "between tracks, and read retries", background):
         assert f"\n{words} " in text
     for words in ("along X", "servo", "start-up", "energy (", "inactive"):
         assert words not in text
@@ -165,7 +166,7 @@ def test_complete_devices_need_no_catalogue_entry(disk_file: Path) -> None:
     own = sledsim.Device(parameters)
     assert (own.name, own.capacity_blocks) == ("nowhere to be found", sledsim.Device(str(disk_file)).capacity_blocks)
     del parameters["rotation_rpm"]
-    with pytest.raises(SledsimError, match=r"is in the catalogue.*which lacks rotation_rpm"):
+    with pytest.raises(SledsimError, match=r"path of a device file.*a complete device also needs rotation_rpm"):
         sledsim.run({**scenario, "system": {"device": parameters}})
 
 

@@ -55,7 +55,7 @@ def drive(name: str) -> Path:
 def test_imports_print_a_summary_line(simple: Path) -> None:
     found = sledsim.scenario.import_disksim(simple)
     assert repr(found).startswith("<DiskSimImport SD: simpledisk-constant, ")
-    assert f"{len(found.notes)} parameters not carried over, {len(found.lost)} of which change results" in repr(found)
+    assert f"{len(found.notes)} parameters not imported, {len(found.lost)} of which change results" in repr(found)
     assert sledsim.Device(found.device).capacity_blocks == 100_000
 
 

@@ -53,10 +53,10 @@ LOADS: dict[str, Callable[..., Any]] = {
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Work in a folder with a scenario, a trace and files of the wrong kind."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
     (tmp_path / "small.toml").write_text(TOML)
     (tmp_path / "cost-base.toml").write_text('workload = "tpcc-like"\nsystem = "atlas10k"\nrun.requests = 100\n')
     (tmp_path / "simple.diskspecs").write_text(DISKSIM)
+    (tmp_path / "two.diskspecs").write_text(DISKSIM + DISKSIM.replace("simpledisk SD", "simpledisk SE"))
     (tmp_path / "small.csv").write_text(f"{HEADER}0,0,0,512,R\n1000000,0,4096,4096,W\n")
     (tmp_path / "bad.csv").write_text(f"{HEADER}0,0,0,none,R\n0,0,0,512,R\n")
     (tmp_path / "far.csv").write_text(f"{HEADER}0,0,{1 << 49},512,R\n1,1,{1 << 50},512,R\n")
@@ -578,6 +578,8 @@ COMMANDS = [
     "run binary",
     "run g2",
     "run small.toml --frob",
+    "run small.toml --set requests=20",
+    "run small.toml --precision respons=1%",
     "run small.toml --set sead=1 --set run.requests=many",
     "run small.toml --set run.requests=20 --log log.xlsx",
     "run small.toml --set run.requests=20 --plot plot.gif",
@@ -588,6 +590,8 @@ COMMANDS = [
     "list workloads nothing",
     "schema sweeep",
     "trace none",
+    "trace small.toml",
+    "list",
     "trace prose.txt",
     "trace bad.csv",
     "replay small.csv --device g22",
@@ -624,10 +628,12 @@ COMMANDS = [
     "sweep run small.toml",
     "sweep run sweep.toml --set sweep.replications=0",
     "optimise search.toml --set search.trials=0",
+    "optimise search.toml --trials 0",
     "reliability enclosure.toml --set enclosure.spares=-1",
     "reliability small.toml",
     "import none.parv",
     "import simple.diskspecs --scenario",
+    "import two.diskspecs",
     "validate-drive grifin1999 small.csv",
     "validate-drive . small.csv",
     "validate-drive small.csv small.csv",
@@ -640,6 +646,8 @@ COMMANDS = [
     "calibrate --jobs jobs --filename /dev/sdq --capacity rubbish",
     "calibrate --jobs '' --filename /dev/sdq --capacity 2TB",
     "calibrate --jobs jobs --filename none.img",
+    "calibrate --jobs jobs --scale 0.01",
+    "calibrate small.csv --from two.diskspecs",
     "calibrate small.csv --from g2 --jobs jobs",
     "calibrate jobs --capacity 1000000000",
     "replay small.csv --mode open --fit wrap --mode=closed",

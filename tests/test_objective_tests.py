@@ -219,7 +219,7 @@ def test_shares_have_significant_digits() -> None:
         (["tip-subset", "--device", "atlas10k"], ["can't have the layout tip-subset", "row-major, column-major"]),
         (["missing.toml"], ["missing.toml", "no such file"]),
         (["sdf", "--without", "cloock"], ["'cloock'", "did you mean clook?"]),
-        (["sdf", "--device", "uberdisk"], ["role sdf", "no MEMS storage but uberdisk"]),
+        (["sdf", "--device", "uberdisk"], ["role sdf", "only uberdisk: expected MEMS storage"]),
         (["sdf", "--replications", "1"], ["--replications 1", "at least 2"]),
         (["sdf", "--requests", "0"], ["--requests 0", "at least 1"]),
         (["sdf", "--rate", "-5"], ["error: --rate -5 is out of range"]),
@@ -249,7 +249,7 @@ def test_each_test_refuses_its_own_invalid_arguments(sledsim_cli: Callable[..., 
     assert_refused(sledsim_cli("role-test", "merit", scenario_file), "small.toml", "has no baseline", "--without")
     assert_refused(sledsim_cli("role-test", "specificity", "sdf", "--disk", "g3"), "g3 is MEMS storage")
     assert_refused(
-        sledsim_cli("role-test", "specificity", scenario_file, "--set", "device=uberdisk"), "no MEMS storage"
+        sledsim_cli("role-test", "specificity", scenario_file, "--set", "device=uberdisk"), "expected MEMS storage"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -385,3 +386,22 @@ def test_percentiles_of_few_requests_are_noted() -> None:
     scenario = {"workload": {"arrival": {"kind": "poisson", "rate_per_s": 300.0}}, "system": {"device": "g2"}}
     brief = [sledsim.run(scenario, overrides={"run.requests": count}).brief() for count in (500, 1000)]
     assert ["p99 is uncertain" in str(table) for table in brief] == [True, False]
+
+
+def test_failed_requests_are_counted_by_cause() -> None:
+    faults = [
+        {"member": 0, "unreadable": [{"lbn": 0, "blocks": 2_000_000}]},
+        {"member": 1, "fails_at_s": 0.5},
+        {"member": 2, "fails_at_s": 2.0},
+    ]
+    workload = {"arrival": {"kind": "poisson", "rate_per_s": 100.0}}
+    raid5 = {"kind": "raid5", "members": ["g2"] * 3, "faults": faults}
+    result = sledsim.run({"workload": workload, "system": raid5, "run": {"requests": 400}})
+    causes = re.fullmatch(
+        r"(\d+) requests failed: blocks can't be read; (\d+) requests failed: on failed devices", result.run.note
+    )
+    assert causes
+    assert sum(map(int, causes.groups())) == result.requests.failed
+    zoned = {"kind": "zoned", "child": "atlas10k"}
+    refused = sledsim.run({"workload": workload | {"read_fraction": 0.5}, "system": zoned, "run": {"requests": 20}})
+    assert refused.run.note == f"{refused.requests.failed} requests failed: not at the write pointer of a zone"

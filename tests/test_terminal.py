@@ -107,12 +107,15 @@ for words in json.load(open("commands.json")):
 """
 
 
+#: The environment without settings of the output.
+ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
+
+
 def on_terminal(command: list[str], folder: Path, width: int, **environment: str) -> str:
     """Return the output of a command on a terminal of this number of columns."""
     primary, secondary = pty.openpty()
     fcntl.ioctl(secondary, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
-    kept = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR")}
-    made = {**kept, "TERM": "xterm-256color", **environment}
+    made = {**ENVIRONMENT, "TERM": "xterm-256color", **environment}
     with (folder / f"errors-{width}").open("wb") as errors:
         process = subprocess.Popen(command, cwd=folder, env=made, stdout=secondary, stderr=errors)
     os.close(secondary)
@@ -145,7 +148,9 @@ def screens(tmp_path_factory: pytest.TempPathFactory) -> dict[int, list[str]]:
 
     def screen(width: int) -> str:
         if width == PIPED:
-            return subprocess.run(driver, cwd=folder, check=True, capture_output=True, text=True).stdout
+            return subprocess.run(
+                driver, cwd=folder, check=True, capture_output=True, text=True, env=ENVIRONMENT
+            ).stdout
         return on_terminal(driver, folder, width, NO_COLOR="1")
 
     with ThreadPoolExecutor(2) as pool:
@@ -176,6 +181,14 @@ def test_terminal_and_pipe_have_the_same_content(screens: dict[int, list[str]], 
         return  # click folds it, and lists options in two columns if there is space
     for width in WIDTHS:
         assert words_in(screens[PIPED][i]) <= words_in(screens[width][i])
+
+
+def test_columns_sets_the_width_of_a_pipe() -> None:
+    command = [sys.executable, "-c", "from sledsim.cli import main; main()", "list", "devices"]
+    for width in (80, 100):
+        environment = {**ENVIRONMENT, "COLUMNS": str(width)}
+        done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+        assert width - 20 < max(map(len, done.stdout.splitlines())) <= width
 
 
 RULE = re.compile(r"^─+(  ─+)*$")

@@ -185,7 +185,7 @@ class Written:
     format
         The notation of a text: ``"toml"``, ``"yaml"`` or ``"json"``.
     name
-        What messages call it.
+        Its name in messages.
     base_dir, catalog
         The folder of its relative paths, and folders whose ``devices`` and ``workloads`` it may name.
     policies, drawings
@@ -246,7 +246,7 @@ class Schema:
 
     def __new__(cls, schema: dict[str, Any]) -> Self: ...
     def faults(self, keys: object) -> list[Fault]:
-        """Return what is wrong with the keys of a table."""
+        """Return the faults of the keys of a table."""
 
 @final
 class Document:

@@ -148,8 +148,10 @@ fn one_of<'b, T>(
             fault::Fault::new(Kind::Missing).says(says)
         }
         _ => {
-            let names = found.iter().map(|each| name_of(each));
-            fault::Fault::missing("device").one_of("", names).says("; the files have several devices")
+            let names: Vec<&str> = found.iter().map(|each| name_of(each)).collect();
+            let says = format!("several devices ({}): add ", names.join(", "));
+            let first = names[0].to_owned();
+            fault::Fault::new(Kind::Missing).one_of("", names).says(says).set("device", first)
         }
     };
     Err(Fault::of(document.end, what))

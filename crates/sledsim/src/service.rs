@@ -124,7 +124,7 @@ macro_rules! each_phase {
             command command_ns "command" "" [disk];
             /// Waiting for background work of the drive: write-behind and read-ahead. For a request served in parts, also the time
             /// before the last part was dispatched.
-            background background_ns "waiting for the drive's own work" "" [disk];
+            background background_ns "wait for background work or earlier parts" "" [disk];
             /// Positioning before the first pass: the longer of `seek_x` and `seek_y`.
             seek seek_ns "seek" "" [mems disk];
             /// Positioning along X, settling included.

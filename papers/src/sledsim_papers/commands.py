@@ -44,7 +44,7 @@ def reproduce(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[PAPER[.CLAIM]]",
+            metavar="PAPER[.CLAIM]",
             help="A paper, or one of its claims; all if not given.",
             autocompletion=claim_names,
         ),

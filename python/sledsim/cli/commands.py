@@ -8,7 +8,14 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from sledsim.cli.checks import require_distinct, require_texts
-from sledsim.cli.errors import device_with_room, key_formatter, option_hint, print_suggestions, with_options
+from sledsim.cli.errors import (
+    device_with_room,
+    key_formatter,
+    option_hint,
+    print_suggestions,
+    usage_error,
+    with_options,
+)
 from sledsim.cli.output import print_error
 from sledsim.cli.streams import (
     BAD_INPUT,
@@ -50,7 +57,7 @@ class Command(TyperCommand):
                 if not isinstance(option, TyperOption) or option.multiple or option.is_flag:
                     continue
                 if given.count(option) > 1:
-                    message = f"given {given.count(option)} times, and takes one value: give it once"
+                    message = f"given {given.count(option)} times: give it once"
                     raise typer.BadParameter(message, ctx=ctx, param=option)
         return super().parse_args(ctx, args)
 
@@ -122,7 +129,7 @@ class Group(TyperGroup):
             raise typer.Exit(BAD_INPUT) from None
         except typer.TyperException as error:
             hint = option_hint(getattr(error, "option_name", None), ctx.meta.get(COMMAND))
-            print_error(hint or error.format_message())
+            print_error(hint or usage_error(error))
             write(f"see: {ctx.meta[NAME]} --help", err=True)
             raise typer.Exit(error.exit_code) from None
         except KeyboardInterrupt:

@@ -241,7 +241,7 @@ def list_catalog(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[NAME]",
+            metavar="NAME",
             help="For workloads: show the statistics of one, by name or file (.toml).",
             autocompletion=workload_names,
         ),
@@ -295,7 +295,7 @@ def _catalog(kind: str) -> "Catalog[Any]":
 
 def trace(
     file: TraceFile,
-    head: Annotated[
+    records: Annotated[
         int | None, typer.Option("--head", metavar="N", min=1, help="Print the first N records instead.")
     ] = None,
     out: Annotated[
@@ -324,7 +324,7 @@ def trace(
     """
     from sledsim.traces.trace import open_trace, records_table
 
-    if head is not None and out is not None:
+    if records is not None and out is not None:
         raise typer.BadParameter("leave out --out: print records or convert", param_hint="--head")
     if to is not None and out is None:
         raise typer.BadParameter("add --out FILE", param_hint="--to")
@@ -334,12 +334,12 @@ def trace(
     opened = open_trace(file, **options)
     if out is not None:
         _convert(opened, out, to)
-    elif head is None:
+    elif records is None:
         _print_summary(opened, file, as_json=as_json)
     elif as_json:
-        print_json({name: column.tolist() for name, column in opened.head(head).items()})
+        print_json({name: column.tolist() for name, column in opened.head(records).items()})
     else:
-        print_tables([records_table(opened.head(head))])
+        print_tables([records_table(opened.head(records))])
 
 
 def _print_summary(opened: "Trace", file: Path, *, as_json: bool) -> None:
@@ -429,7 +429,7 @@ def schema(
     kind: Annotated[
         str,
         typer.Argument(
-            metavar="[KIND]",
+            metavar="KIND",
             help="scenario, sweep, search, drawing, enclosure, cost, role, lesson, or result (of `run --json`).",
         ),
     ] = "scenario",

@@ -11,7 +11,15 @@ if TYPE_CHECKING:
     from sledsim._core import Fault, SledsimError
     from sledsim.show.faults import Words
 
-__all__ = ["device_with_room", "key_formatter", "name_and_form", "option_hint", "print_suggestions", "with_options"]
+__all__ = [
+    "device_with_room",
+    "key_formatter",
+    "name_and_form",
+    "option_hint",
+    "print_suggestions",
+    "usage_error",
+    "with_options",
+]
 
 
 def print_suggestions(typed: Sequence[str], options: Iterable[str], command: Any) -> None:
@@ -69,6 +77,50 @@ def option_hint(option: str | None, command: Any) -> str | None:
     if command is None or command.name != "replay" or key not in KEYS_OF_REPLAY:
         return None
     return f"No such option: {option}; write --set workload.{key}=VALUE instead"
+
+
+def usage_error(error: Any) -> str:
+    """Return the message of a wrong option or argument, which starts with its name: ``--trials 0 is out of range``.
+
+    Parameters
+    ----------
+    error
+        The error of Typer.
+    """
+    from typer import BadParameter
+
+    parameter: Any = getattr(error, "param", None)
+    hint = getattr(error, "param_hint", None)
+    if not isinstance(error, BadParameter) or (parameter is None and hint is None):
+        return str(error.format_message())
+    if type(error) is not BadParameter:
+        # The subclass for missing arguments.
+        return f"{parameter.metavar or name_and_form(parameter)[1]} is missing: {str(parameter.help).rstrip('.')}"
+    form = str(hint or name_and_form(parameter)[1])
+    # Typer converts numbers with pydantic.
+    cause: Any = error.__cause__
+    faults = cause.errors() if hasattr(cause, "errors") else [{"type": None}]
+    return _number_message(form, faults[0]) or f"{form}: {error.message}"
+
+
+def _number_message(form: str, fault: dict[str, Any]) -> str | None:
+    """Return the message for a number that pydantic did not accept; ``None`` for other faults."""
+    from sledsim._core import SledsimError
+    from sledsim.show.faults import make_error
+
+    kind: str | None = fault["type"]
+    typed: Any = fault.get("input")
+    if kind in ("int_parsing", "int_parsing_size", "float_parsing"):
+        allowed: dict[str, object] = {"whole": kind != "float_parsing"}
+        return str(make_error(SledsimError, "wrong-type", path=form, value=typed, allowed=allowed))
+    bounds = {"greater_than_equal": ("least", "ge"), "less_than_equal": ("most", "le")}
+    if kind not in bounds:
+        return None
+    name, key = bounds[kind]
+    bound = fault["ctx"][key]
+    value = int(typed) if isinstance(bound, int) else float(typed)
+    allowed = {name: bound, "whole": isinstance(bound, int)}
+    return str(make_error(SledsimError, "out-of-range", path=form, value=value, allowed=allowed))
 
 
 def device_with_room(error: "SledsimError") -> list[tuple[str, Any]]:
@@ -154,9 +206,7 @@ def with_options(error: "SledsimError", command: Any) -> "SledsimError":
         if len(steps) > 1 and steps[-1].isdigit():
             steps.pop()
         outer = set(steps[:-1]) - {"workload", "system", "device", "child"}
-        # A key in bytes may have an option that takes a size with a unit.
-        name = next((each for each in (steps[-1], steps[-1].replace("_bytes", "_size")) if each in forms), None)
-        return None if name is None or outer else forms[name]
+        return None if outer else forms.get(steps[-1])
 
     def converted(fault: "Fault") -> "Fault":
         if fault.path is None:
@@ -166,21 +216,69 @@ def with_options(error: "SledsimError", command: Any) -> "SledsimError":
             option = option_of(fault.path) if "columns" in forms else None
             return with_facts(fault, path=[option]) if option else fault
         key = fault.path if fault.setting is None else fault.setting.partition("=")[0]
+        if nested := _with_nested_key(fault):
+            return nested
+        outer, _, last = fault.path.rpartition(".")
+        if fault.kind == "unknown-key" and outer == "run.precision" and "precision" in forms:
+            message = f": {json.dumps(last)} is not known"
+            known = [key.replace("99_9", "99.9") for key in fault.allowed if key != "control_variates"]
+            known += ["difference"] * (command.name == "compare")
+            return make_error(type(error), "unknown-name", message, path="--precision", value=last, known=known).faults[
+                0
+            ]
         # `replay` passes its options as settings.
         if fault.setting is not None and command.name != "replay":
             return fault
-        outer, _, last = fault.path.rpartition(".")
-        if fault.kind == "unknown-key" and (option := option_of(outer)):
-            # An option that takes KEY=VALUE, with an unknown KEY.
+        if fault.kind == "unknown-key" and (option := option_of(outer) or forms.get("parameter")):
+            # An option that takes KEY=VALUE, with an unknown KEY; the name of a policy is not such a key.
+            known = [key for key in fault.allowed if key != "name"]
             message = f": {json.dumps(last)} is not known"
-            [fault] = make_error(
-                type(error), "unknown-name", message, path=option, value=last, known=fault.allowed
-            ).faults
-            return fault
+            listed = "" if known else "there are no parameters"
+            return make_error(
+                type(error), "unknown-name", message, path=option, value=last, known=known, listed=listed
+            ).faults[0]
         option = option_of(key)
         return fault if option is None else _with_options_in_text(fault.of_option(option), option_of)
 
     return error_of(type(error), [converted(fault) for fault in error.faults]) if error.faults else error
+
+
+def _with_nested_key(fault: "Fault") -> "Fault | None":
+    """Return the fault of a setting with an unknown key that an inner table has; ``None`` for other faults."""
+    from sledsim._core import SledsimError
+    from sledsim.show.faults import make_error
+
+    if fault.setting is None or fault.kind != "unknown-key" or fault.suggestion or "workload" not in fault.allowed:
+        return None
+    key, equals, value = fault.setting.partition("=")
+    inner = _nested_key(key)
+    if inner is None:
+        return None
+    message = f"--set {fault.setting}: unknown key {key}; did you mean {inner}{equals}{value}?"
+    [nested] = make_error(SledsimError, "unknown-key", message, suggestion=inner).faults
+    return nested
+
+
+def _nested_key(name: str) -> str | None:
+    """Return the shortest path to a key of this name in the tables of a scenario; ``None`` if there is none."""
+    from sledsim._core import schema
+
+    document = schema(document=True)
+    tables: list[tuple[str, Any]] = [("", document)]
+    visited = set[str]()
+    for path, table in tables:
+        reference = table.get("$ref")
+        if reference is not None and reference not in visited:
+            visited.add(reference)
+            tables.append((path, document["$defs"][reference.rpartition("/")[2]]))
+        for kind in ("anyOf", "oneOf"):
+            tables += [(path, option) for option in table.get(kind, ())]
+        for key, value in table.get("properties", {}).items():
+            if key == name:
+                return f"{path}{key}".removeprefix("system.")
+            if isinstance(value, dict):
+                tables.append((f"{path}{key}.", value))
+    return None
 
 
 def _with_options_in_text(fault: "Fault", option_of: "Callable[[str], str | None]") -> "Fault":
@@ -201,7 +299,8 @@ def _forms(command: Any) -> dict[str, str]:
     for parameter in command.params:
         name, form = name_and_form(parameter)
         forms |= dict.fromkeys((parameter.name, name), form)
-    return forms
+    # A key in bytes may have an option that takes a size with a unit.
+    return {f"{name.removesuffix('_size')}_bytes": form for name, form in forms.items()} | forms
 
 
 def name_and_form(parameter: Any) -> tuple[str, str]:

@@ -100,7 +100,7 @@ def example(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[NAME]",
+            metavar="NAME",
             help=f"Name of the example; {README} for all that README uses. Without a name all are listed.",
             autocompletion=example_names,
         ),

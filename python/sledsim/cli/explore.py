@@ -9,7 +9,7 @@ import typer
 
 from sledsim.cli.checks import check_target
 from sledsim.cli.options import Sets
-from sledsim.cli.output import print_tables, print_text
+from sledsim.cli.output import print_tables, print_written
 
 __all__ = ["register"]
 
@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
 def explore(
     scenario: Annotated[
         str | None,
-        typer.Argument(metavar="[FILE|-]", help="Scenario that the page opens with (default: the page's own example)."),
+        typer.Argument(metavar="FILE|-", help="Scenario that the page opens with (default: the page's own example)."),
     ] = None,
     sets: Sets = None,
     lesson: Annotated[
@@ -77,4 +77,4 @@ def explore(
     target = out or Path(tempfile.mkdtemp(prefix="sledsim-")) / "explorer.html"
     write_atomically(target, text)
     if out is not None or not webbrowser.open(target.resolve().as_uri()):
-        print_text(f"written: {target}", err=True)
+        print_written(target)

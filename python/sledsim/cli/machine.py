@@ -28,7 +28,7 @@ The exit status is 1 if the program failed; the result has its own status."""
 
 Jobs = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[JOBS | -- COMMAND]", help="Job files of fio, or a command for the shell of the machine."),
+    typer.Argument(metavar="JOBS | -- COMMAND", help="Job files of fio, or a command for the shell of the machine."),
 ]
 Program = Annotated[
     str | None, typer.Option("--program", metavar="NAME", help="postmark, andrew, link, tpch, browse or fio.")

@@ -95,7 +95,7 @@ def print_result(result: "Printable", *part: Any, as_json: bool) -> None:
 
 
 def print_tables(tables: "Iterable[Table]") -> None:
-    """Print tables: fitted to a terminal and styled there, otherwise at full width without styles."""
+    """Print tables: fitted to the width of the output if it has one, and styled on a terminal."""
     from sledsim.show.fitting import terminal_width
 
     width = terminal_width(sys.stdout)

@@ -402,7 +402,7 @@ def _run(scenario: "_core.Scenario", output: RunOutput, *, invariants: bool = Fa
 
 
 def compare(
-    files: Annotated[list[str], typer.Argument(metavar="FILE…", help="Scenarios; ratios are to the first.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE", help="Scenarios; ratios are to the first.")],
     sets: Sets = None,
     as_json: AsJson = False,
     plot: Plot = None,
@@ -453,7 +453,7 @@ def _of_difference(fault: "_core.Fault") -> "_core.Fault":
 
 
 def check(
-    files: Annotated[list[str], typer.Argument(metavar="FILE…", help="Scenarios; - for standard input.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE", help="Scenarios; - for standard input.")],
     sets: Sets = None,
     resolved: Resolved = False,
     as_json: AsJson = False,

@@ -253,7 +253,7 @@ def reliability(
     files: Annotated[
         list[str],
         typer.Argument(
-            metavar="FILE…|-",
+            metavar="FILE|-",
             help="Enclosures (TOML, YAML, JSON), - for standard input. Several are compared, with ratios to the first.",
         ),
     ],
@@ -262,14 +262,21 @@ def reliability(
         typer.Option(
             "--figure",
             metavar="NAME",
-            help="Print and draw a figure: " + "; ".join(f"{name}, {what}" for name, what in FIGURES.items()) + ".",
+            help="Print and draw a figure of Hong et al. 2006: "
+            + "; ".join(f"{name}, {what}" for name, what in FIGURES.items())
+            + ".",
             autocompletion=figure_names,
         ),
     ] = None,
     years: Annotated[
         str | None, typer.Option("--years", metavar="N,N,…", help="Years to report (default: 1,3,5).")
     ] = None,
-    sets: Sets = None,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", "-s", metavar="PATH=VALUE", help="Set a key of the enclosure: enclosure.spares=3. Repeatable."
+        ),
+    ] = None,
     simulate: Annotated[
         bool,
         typer.Option("--simulate", help="Simulate lifetimes even if a Markov chain is exact."),
@@ -567,7 +574,7 @@ def role_test(
         print_written(plot)
 
 
-#: Tests that ``role-test`` knows.
+#: Tests of ``role-test``.
 TESTS = ("specificity", "merit")
 
 
@@ -579,7 +586,7 @@ def _file_or_name(text: str) -> str | Path:
 CostFile = Annotated[
     str | None,
     typer.Argument(
-        metavar="[SCENARIO|-]",
+        metavar="SCENARIO|-",
         help="Scenario (TOML, YAML, JSON) whose system is cached, or a file that names one; - for standard input.",
     ),
 ]
@@ -850,7 +857,7 @@ def validate_drive(
 def calibrate(
     measured: Annotated[
         Path | None,
-        typer.Argument(metavar="[FOLDER|TRACE]", help="Folder with fio's logs of the jobs; with --from, a trace."),
+        typer.Argument(metavar="FOLDER|TRACE", help="Folder with fio's logs of the jobs; with --from, a trace."),
     ] = None,
     jobs: Annotated[
         str | None, typer.Option("--jobs", metavar="FOLDER", help="Write jobs for fio to a folder and exit.")
@@ -922,7 +929,7 @@ def calibrate(
     elif measured.is_file():
         message = (
             "add --from SPECS: a DiskSim or device file of this drive, or the disk of the catalogue with the nearest "
-            "speed and capacity (sledsim list); a trace doesn't show the layout"
+            "speed and capacity (sledsim list devices); a trace doesn't show the layout"
         )
         raise typer.BadParameter(message, param_hint="TRACE")
     else:

@@ -77,9 +77,9 @@ class Device:
     parameters : dict
         All parameters, in the units of their names.
     capacity_blocks, block_bytes : int
-        Number of logical blocks, and the size of a block. Of a disk with several actuators, the blocks of one of them.
+        Number of logical blocks, and the size of a block.
     capacity_bytes : int
-        Capacity; of a disk with several actuators, that of all.
+        Capacity.
     cylinders : int
         Number of cylinders. Blocks of a cylinder are accessed without moving the coarse actuator.
     """
@@ -146,7 +146,7 @@ class Device:
         """Raise an error that names the kind of device with the missing attribute."""
         for kind in () if name.startswith("_") else _kinds():
             if name in kind.__annotations__ or name in vars(kind):
-                message = f"{self.name} is {self.KIND}: only {kind.KIND} has {name}"
+                message: list[str | tuple[str]] = [f"{self.name} is {self.KIND}: only {kind.KIND} has ", (name,)]
                 raise make_error(
                     WrongMechanismError, "unsupported", message, path=name, value=self.name, allowed=kind.KIND
                 )
@@ -285,7 +285,7 @@ class Device:
         """Return block numbers as an array, and raise if one is not on the device."""
         import numpy as np
 
-        return require_integers("lbns", lbns, 0, self.capacity_blocks - 1).astype(np.uint64)
+        return require_integers("lbns", lbns, 0, self._core.capacity_blocks - 1).astype(np.uint64)
 
     def _requests(self, lbns: Any, blocks: Any) -> "tuple[NDArray[np.uint64], NDArray[np.uint32]]":
         """Return the first block and the number of blocks of each request."""
@@ -294,7 +294,7 @@ class Device:
         first = np.atleast_1d(self._lbns(lbns))
         if first.ndim > 1:
             raise argument_error("lbns.shape", first.shape, "one row")
-        most = min(self.capacity_blocks, 2**32 - 1)
+        most = min(self._core.capacity_blocks, 2**32 - 1)
         counts = require_integers("blocks", blocks, 1, most).astype(np.uint32)
         return first, broadcast_to_requests("blocks", counts, first.size)
 

@@ -39,8 +39,8 @@ class Place(NamedTuple):
 class DiskDrive(Device):
     """A disk drive; its parameters are those of :class:`Device`.
 
-    If actuators are tied to ranges of LBNs (``actuator_ranges``), blocks, cylinders, seeks and services are those of
-    one actuator, and the capacity, the surfaces and the bandwidth those of the drive.
+    If actuators are tied to ranges of LBNs (``actuator_ranges``), cylinders, places, seeks and services are those of
+    the first actuator and its range, and the capacity, the surfaces and the bandwidth those of the drive.
 
     Attributes
     ----------
@@ -72,6 +72,7 @@ class DiskDrive(Device):
     def __init__(self, name: str, /, *, overrides: Sets = (), **keys: Any) -> None:
         super().__init__(name, overrides=overrides, **keys)
         self._disk = _core.Disk(self._core)
+        self.capacity_blocks *= self.parameters["actuator_ranges"]
         self.capacity_bytes *= self.parameters["actuator_ranges"]
         self.surfaces = self.parameters["surfaces"]
         self.rotation_ms = self._disk.rotation_ms
@@ -89,7 +90,7 @@ class DiskDrive(Device):
         lbn
             Logical block number.
         """
-        return Place(*self._disk.place(require_single_integer("lbn", lbn, 0, self.capacity_blocks - 1)))
+        return Place(*self._disk.place(require_single_integer("lbn", lbn, 0, self._core.capacity_blocks - 1)))
 
     def zones(self) -> "dict[str, NDArray[np.generic]]":
         """Return the zones, from the outermost in.
@@ -186,7 +187,7 @@ class DiskDrive(Device):
         media, ranges = self.zones()["media_mb_s"], self.parameters["actuator_ranges"]
         return [
             ("capacity", self.capacity_bytes / 1e9, "GB"),
-            ("blocks", self.capacity_blocks * ranges, ""),
+            ("blocks", self.capacity_blocks, ""),
             *([("actuators, each with an equal share of the surfaces", ranges, "")] if ranges > 1 else []),
             ("cylinders", self.cylinders, ""),
             ("surfaces", self.surfaces, ""),

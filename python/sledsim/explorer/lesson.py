@@ -172,7 +172,7 @@ class Lesson(BasedOnScenario):
     title: Text
     """The title."""
     summary: Text
-    """What a student learns, in a sentence."""
+    """The aim of the lesson, in a sentence."""
     minutes: Annotated[int, Field(strict=True, ge=1, le=600)] = 10
     """Time that it takes."""
     overrides: Settings = ()

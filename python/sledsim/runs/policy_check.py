@@ -6,7 +6,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sledsim._core import RunError, ScenarioError, SledsimError, cache_policies, mechanisms, policy_title, schedulers
+from sledsim._core import (
+    RunError,
+    ScenarioError,
+    SledsimError,
+    cache_policies,
+    mechanisms,
+    nearest,
+    policy_title,
+    schedulers,
+)
 from sledsim.runs.running import run_resolved
 from sledsim.runs.session import Session
 from sledsim.scenario.policies import CopyChoice, Mechanism, Pending, Plugin, Policy, Replacement, SpinDown
@@ -263,6 +272,9 @@ def _role_of(policy: "str | type | Mapping[str, Any]") -> str:
     else:
         lists = {"scheduler": schedulers(), "replacement": cache_policies(), "device": mechanisms()}
         found = [word for word, listed in lists.items() if any(each["name"] == named for each in listed)]
+        names = [each["name"] for listed in lists.values() for each in listed]
+        if isinstance(named, str) and not found and nearest(named, names):
+            raise make_error(ScenarioError, "unknown-name", path="policy", value=named, known=names)
     if len(found) != 1:
         message: list[str | tuple[str]] = [
             f"the role of {named or 'a compiled function'} is unknown; give it as ",

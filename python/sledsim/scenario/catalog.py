@@ -21,11 +21,11 @@ class CatalogEntry(Tabled, Plain):
     Parameters
     ----------
     name
-        What scenarios call it.
+        Its name in scenarios.
     title
         One line.
     description
-        What it is.
+        A description of it.
     citations
         Keys of the works it is taken from.
     """
@@ -51,7 +51,7 @@ class PolicyEntry(OneTable, Plain):
     title
         One line.
     description
-        What the policy does.
+        A description of the policy.
     source
         The publication.
     parameters
@@ -101,7 +101,7 @@ def policy_catalog(policies: Iterable[Policy], headers: Sequence[str]) -> Catalo
 
 
 Entry = TypeVar("Entry", bound=CatalogEntry)
-#: Makes an entry of what every entry has and of what its file says.
+#: Makes an entry from the fields of every entry and the content of its file.
 Make = Callable[[dict[str, Any], Mapping[str, Any]], Entry]
 
 
@@ -113,13 +113,13 @@ def entries(kind: str, make: Make[Entry]) -> dict[str, Entry]:
     kind
         ``"device"`` or ``"workload"``.
     make
-        Makes an entry of what every entry has and of what its file says.
+        Makes an entry from the fields of every entry and the content of its file.
     """
     return {name: entry_named(kind, name, make) for name in _core.catalog_names(kind, catalog=catalog_folders())}
 
 
 def entry_named(kind: str, name: str, make: Make[Entry]) -> Entry:
-    """Return an entry of the catalogue or of a file, or say which name is nearest.
+    """Return an entry of the catalogue or of a file; the error for an unknown name suggests the nearest.
 
     Parameters
     ----------

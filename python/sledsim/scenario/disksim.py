@@ -15,16 +15,16 @@ __all__ = ["DiskSimImport", "LeftOut", "import_disksim"]
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A parameter that nothing here takes.
+    """A parameter that is not imported.
 
     Parameters
     ----------
     file, line
-        Where it is.
+        Its location.
     name, value
         The parameter.
     reason
-        Why it is not carried over.
+        The reason why it is not imported.
     changes_results
         True if results would be different with it; otherwise it has no effect on what is simulated.
     decides
@@ -55,9 +55,9 @@ class DiskSimImport:
     scenario_file
         Text of a scenario with the device in it; ``None`` unless it was requested.
     notes
-        Every parameter that is not carried over.
+        All parameters that are not imported.
     listing
-        The same for people: each that changes results, and how many others there are.
+        Lines that list the parameters that change results, and the number of the others.
     """
 
     name: str
@@ -75,7 +75,7 @@ class DiskSimImport:
     def __repr__(self) -> str:
         kind, values, left_out = self.device["mechanism"], len(self.device), len(self.notes)
         return (
-            f"<DiskSimImport {self.name}: {kind}, {values} values; {left_out} parameters not carried over, "
+            f"<DiskSimImport {self.name}: {kind}, {values} values; {left_out} parameters not imported, "
             f"{len(self.lost)} of which change results>"
         )
 
@@ -88,20 +88,20 @@ def import_disksim(path: str | Path, *, device: str | None = None, scenario: boo
     path
         A ``.parv``, ``.diskspecs`` or other file with a device in it, or in the files that it includes.
     device
-        Name of the device, where the file has several.
+        Name of the device, if the file has several.
     scenario
         True to read the workload, the scheduler and the length of the run too.
 
     Returns
     -------
     DiskSimImport
-        The device, files to write, and what is not carried over.
+        The device, files to write, and the parameters that are not imported.
 
     Raises
     ------
     ScenarioError
-        Where a file is missing or not as DiskSim defines it, or the device cannot be carried over: names the file, the
-        line and what is expected.
+        If a file is missing or violates DiskSim's definitions, the device cannot be imported, or the file has several
+        devices and none is named. The message names file and line.
 
     Examples
     --------

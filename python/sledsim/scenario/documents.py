@@ -111,7 +111,7 @@ class Document(Table):
         table._source = at
         return table
 
-    #: True if another check, which follows, finds all faults of what it names.
+    #: True if a later check finds all faults of the named documents.
     _checks_itself: ClassVar[bool] = False
 
     def _with(self, sets: Sets) -> Self:

@@ -9,7 +9,7 @@ from sledsim.show.tables import Table, number
 
 __all__ = ["Explanation", "explain"]
 
-#: Units with their bytes, and whether only whole numbers of them are written so.
+#: Units with their bytes, and true if only whole numbers are written in them.
 UNITS = (("GiB", 2**30, True), ("MiB", 2**20, True), ("GB", 10**9, False), ("MB", 10**6, False), ("KiB", 2**10, True))
 
 
@@ -20,8 +20,8 @@ class Explanation(OneTable, Plain):
     ----------
     tree
         The system: ``role`` (the key that holds it), ``path``, ``count``, ``kind``, ``name``, ``capacity_blocks``,
-        ``block_bytes``, ``parameters``, ``notes`` (where writes wait, what a power cut takes, how many failures it
-        bears) and ``children``, which are the same again.
+        ``block_bytes``, ``parameters``, ``notes`` (the place where writes wait, the data that a power cut loses, the
+        number of tolerated failures) and ``children``, which have the same keys.
     """
 
     def __init__(self, tree: Mapping[str, Any]) -> None:
@@ -53,7 +53,7 @@ def explain(scenario: ScenarioLike, *, overrides: Sets = ()) -> Explanation:
     Raises
     ------
     ScenarioError
-        Where the scenario is wrong.
+        If the scenario is wrong.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def explain(scenario: ScenarioLike, *, overrides: Sets = ()) -> Explanation:
 
 
 def _walk(node: Mapping[str, Any], branch: str = "", below: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield a component and all below it, each with the lines that lead to it."""
+    """Yield a component and all below it, each with the lines of the tree before its name."""
     yield branch, node
     last = len(node["children"]) - 1
     for place, child in enumerate(node["children"]):
@@ -86,7 +86,7 @@ def _size(node: Mapping[str, Any]) -> str:
 
 
 def _parameters(node: Mapping[str, Any]) -> str:
-    """Write the keys of a component that say something; of a drive those that are not at their defaults."""
+    """Write the keys of a component; for a drive only those that differ from their defaults."""
     usual = {"batch_max": 1} if node["kind"] == "drive" else {}
     return ", ".join(_items({key: value for key, value in node["parameters"].items() if usual.get(key) != value}))
 
@@ -97,7 +97,7 @@ def _items(values: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
             continue
         name = prefix + key
         if isinstance(value, dict) and set(value) >= {"name"}:
-            # A policy: its name, and what else it says.
+            # A policy: its name, then its parameters.
             yield " ".join([name, str(value["name"])])
             yield from _items({each: item for each, item in value.items() if each != "name"}, f"{name}.")
         elif isinstance(value, dict):
@@ -113,7 +113,7 @@ def _items(values: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
 
 
 def bytes_text(size: int) -> str:
-    """Write a number of bytes for people: in binary units where they are whole, else in decimal ones.
+    """Write a number of bytes with a unit: a binary one if the number is whole in it, otherwise a decimal one.
 
     Parameters
     ----------

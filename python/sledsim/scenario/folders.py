@@ -1,4 +1,4 @@
-"""The folders of the catalogue: Sledsim's own, those that a user names, and those that other packages bring."""
+"""The folders of the catalogue: Sledsim's own, those of the user, and those of other packages."""
 
 import os
 from functools import cache
@@ -14,24 +14,24 @@ __all__ = ["CATALOG_VARIABLE", "catalog_folders", "use_catalog"]
 
 #: Additional folders, separated as in PATH; each has ``devices/*.toml``, ``workloads/*.toml`` or both.
 CATALOG_VARIABLE = "SLEDSIM_CATALOG"
-#: Packages that bring a catalogue name themselves in this group of entry points: ``mine = "my_package"``.
+#: Entry points of packages with a catalogue are in this group: ``mine = "my_package"``.
 GROUP = "sledsim.catalogs"
 KINDS = ("devices", "workloads")
 
 
 def catalog_folders() -> list[str]:
-    """Return the folders whose ``devices`` and ``workloads`` a scenario may name.
+    """Return the folders with the ``devices`` and ``workloads`` that a scenario may name.
 
     Raises
     ------
     ScenarioError
-        Where a folder is not there or empty, or two of them have an entry of one name.
+        If a folder is missing or empty, or two of them have an entry of the same name.
     """
     return list(_folders(os.environ.get(CATALOG_VARIABLE, ""), Path.cwd()))
 
 
 def use_catalog(folder: str | Path) -> None:
-    """Add a folder of devices and workloads to the catalogue of this process and of those it starts.
+    """Add a folder of devices and workloads to the catalogue of this process and of its child processes.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def _documents(folder: Path) -> list[Path]:
 
 
 def _checked(folder: Path, named_by: str) -> Path:
-    """Raise for a path that is no folder, or a folder without catalogue entries."""
+    """Raise if a path is not a folder with catalogue entries."""
     name = f"catalogue {folder} ({named_by})"
     if not folder.is_dir():
         if folder.exists():

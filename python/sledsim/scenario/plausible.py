@@ -1,11 +1,11 @@
-"""Plausible ranges of values: a value outside is accepted, and questioned in a note."""
+"""Plausible ranges of values: a value outside is accepted with a note."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 __all__ = ["Plausible", "questions"]
 
-#: Factors by which a value in the wrong unit is usually off: g/cm³ for kg/m³, ms for µs.
+#: Factors of common mistakes of units: g/cm³ for kg/m³, ms for µs.
 UNIT_FACTORS = (1e3, 1e-3, 1e6, 1e-6)
 
 
@@ -31,7 +31,7 @@ class Plausible(NamedTuple):
 def questions(
     values: Mapping[str, Any], ranges: Mapping[str, Plausible], *, prefix: str = "", suggest: bool = True
 ) -> list[str]:
-    """Return a note for each value outside its plausible range; zero, which switches a quantity off, is none.
+    """Return a note for each value outside its plausible range; zero is accepted, because it switches a quantity off.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def questions(
     prefix
         Precedes the key in a note.
     suggest
-        True to suggest a value where a usual mistake of units explains the given one.
+        True to suggest a value if a common mistake of units explains the given one.
     """
     found: dict[tuple[Any, ...], list[str]] = {}
     for key, plausible in ranges.items():

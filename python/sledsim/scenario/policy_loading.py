@@ -131,7 +131,7 @@ def load(role: str, wanted: Mapping[str, Any], base: str | Path) -> Loaded | Non
 
 
 def find_class(named: str) -> object:
-    """Return what a name such as ``my_module:MyPolicy`` stands for, from the working folder or where Python looks.
+    """Return the object with a name such as ``my_module:MyPolicy``, from the working folder or Python's path.
 
     Parameters
     ----------
@@ -141,12 +141,12 @@ def find_class(named: str) -> object:
     Returns
     -------
     object
-        The class, or what else bears the name; none where that is no name of a class, or there is nothing.
+        The class or other object of this name; ``None`` if there is none, or if the text has another form.
 
     Raises
     ------
     ScenarioError
-        Where there is no such module.
+        If the module does not exist.
     """
     match = CLASS_NAME.fullmatch(named)
     if match is None:
@@ -212,7 +212,7 @@ class _Found:
 
 
 _lock = threading.RLock()
-#: Modules by file and content: one that was edited is read again.
+#: Modules by file and content, so that an edited module is read again.
 _modules: dict[tuple[Path, str], ModuleType] = {}
 
 
@@ -239,7 +239,7 @@ def _module(name: str, folders: list[Path], named: str) -> _Found:
 
 
 def _read(path: Path, name: str) -> tuple[ModuleType, str]:
-    """Run the file of a module, unless that was done with what is in it now: an import would keep what was there."""
+    """Run the file of a module, unless its present content was run before: an import would keep the old content."""
     content = path.read_bytes()
     digest = _digest(content)
     with _lock:
@@ -247,7 +247,7 @@ def _read(path: Path, name: str) -> tuple[ModuleType, str]:
         if module is None:
             module = ModuleType(f"{name}@{digest[:12]}")
             module.__file__ = str(path)
-            # Classes look up their module while they are made.
+            # Class definitions look up their module.
             sys.modules[module.__name__] = module
             try:
                 with _on_path([path.parent]):

@@ -1,4 +1,4 @@
-"""Scenarios read: from a file, a text, a dictionary or typed classes; the core checks them and fills in defaults."""
+"""Reading of scenarios from files, texts, dictionaries and typed classes, which the core checks and completes."""
 
 import json
 import sys
@@ -39,9 +39,9 @@ __all__ = [
 ]
 
 
-#: A scenario as written; what messages call it, and the folder from which its relative paths start, go with it.
+#: A scenario as written, with its name in messages and the folder that its relative paths start from.
 Written = _core.Written
-#: A scenario with every key explicit, checked, its paths absolute.
+#: A checked scenario with every key explicit and absolute paths.
 Resolved = _core.Scenario
 #: A scenario, its file or its text.
 ScenarioLike = Union["Scenario", Resolved, Mapping[str, Any], Path, str]
@@ -52,7 +52,7 @@ Sets = Iterable[str] | Mapping[str, Any]
 
 
 def resolve(source: ScenarioLike | Written, sets: Sets = ()) -> Resolved:
-    """Have the core check a scenario and fill in its defaults.
+    """Check a scenario and fill in its defaults.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def resolve(source: ScenarioLike | Written, sets: Sets = ()) -> Resolved:
     Raises
     ------
     ScenarioError
-        Where the scenario is wrong.
+        If the scenario is wrong.
     """
     settings = resolve_relative(sets)
     if isinstance(source, Resolved) and not settings:
@@ -87,14 +87,14 @@ def _is_typed(source: object) -> "TypeIs[Scenario]":
 
 
 def _load_policy(*arguments: Any, **keywords: Any) -> Any:
-    """Load a custom policy. Few scenarios have one, so what loads it is imported when it is needed."""
+    """Load a custom policy. Few scenarios have one, so the loader is imported at first use."""
     from sledsim.scenario.policy_loading import load
 
     return load(*arguments, **keywords)
 
 
 def _require_known(source: object) -> None:
-    """Raise for a value that is no scenario."""
+    """Raise if a value is not a scenario."""
     if not (_is_typed(source) or isinstance(source, Mapping | Path | str)):
         shown, is_whole = brief(source)
         message = (
@@ -115,7 +115,7 @@ def written(source: ScenarioLike) -> Written:
     Raises
     ------
     ScenarioError
-        Where there is no such file, or nothing in it.
+        If the file does not exist or is empty.
     """
     if isinstance(source, Resolved):
         source = source.values
@@ -140,7 +140,7 @@ def written(source: ScenarioLike) -> Written:
 
 
 def working_folder() -> str:
-    """Return the folder from which the relative paths of what is no file start."""
+    """Return the folder from which relative paths start in scenarios that are not files."""
     return str(Path.cwd())
 
 
@@ -214,7 +214,7 @@ def resolve_relative(sets: Sets) -> list[str]:
     Parameters
     ----------
     sets
-        As for :func:`set_list`. A file that is not there is left to the scenario's folder.
+        As for :func:`set_list`. The path of a missing file stays relative to the scenario's folder.
     """
     return [_found(each) for each in set_list(sets)]
 

@@ -1,4 +1,4 @@
-"""Files that documents name: what they are based on, scenarios, devices, traces, and what those name."""
+"""Files that documents name: bases, scenarios, devices and traces, also through other documents."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ BASE = re.compile(r"""^[^#\n]*?\bbase["']?\s*[:=]\s*["']?([^"'\n,}#]+)""", re.MU
 
 
 def files_named(document: Path) -> Iterator[tuple[Path, Path]]:
-    """Yield each file that a document names, itself or through others, behind the document that names it.
+    """Yield each file that a document names, itself or through others, with the document that names it.
 
     Faults of the document are reported by its reader.
 

@@ -8,19 +8,19 @@ from sledsim.show.faults import make_error
 
 __all__ = ["components_in", "drive_of", "drives_in", "with_drives"]
 
-#: Keys that hold one component below another.
+#: Keys of components below a component.
 CHILD_KEYS = ("child", "mems", "disk", "fast", "slow")
 
 
 def components_in(system: Mapping[str, Any], count: int = 1) -> Iterator[tuple[Mapping[str, Any], int]]:
-    """Yield a component and all below it, those that are built alike once, with how many there are.
+    """Yield a component and all below it, identical ones once, with their number.
 
     Parameters
     ----------
     system
         A component of a resolved scenario.
     count
-        How many of it there are.
+        Number of components identical to it.
     """
     yield system, count
     for key in CHILD_KEYS:
@@ -31,7 +31,7 @@ def components_in(system: Mapping[str, Any], count: int = 1) -> Iterator[tuple[M
 
 
 def drives_in(system: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the drives that a system ends in, those that are built alike once.
+    """Yield the drives of a system, identical ones once.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def with_drives(system: Mapping[str, Any], change: Callable[[dict[str, Any]], di
     system
         A component of a resolved scenario.
     change
-        Makes one drive into another.
+        Returns the changed drive.
     """
     if system["kind"] == "drive":
         return change(dict(system))
@@ -65,7 +65,7 @@ def with_drives(system: Mapping[str, Any], change: Callable[[dict[str, Any]], di
 
 
 def drive_of(system: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a system that is a drive alone, or refuse it.
+    """Return a system that is a single drive, or raise.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from sledsim.show.fitting import visible
 
 __all__ = ["Text", "is_document", "no_name", "no_text", "require_text", "text_of"]
 
-#: Of a text that can't be read, so much is shown.
+#: Maximum length of an unreadable text in a message, characters.
 LONGEST_SHOWN = 80
 
 #: Bytes that a document may have.
@@ -25,7 +25,7 @@ FORMATS = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml", ".json": "json"}
 
 
 def is_document(name: str | Path) -> bool:
-    """Return whether a name is that of a document's file, by its ending.
+    """Return true if a name has the ending of a document.
 
     Parameters
     ----------
@@ -41,11 +41,11 @@ class Text(NamedTuple):
     Parameters
     ----------
     text
-        What it says.
+        The content.
     format
-        In which notation: ``"toml"``, ``"yaml"`` or ``"json"``.
+        The notation: ``"toml"``, ``"yaml"`` or ``"json"``.
     name
-        What messages call it.
+        Its name in messages.
     base_dir
         The folder from which its relative paths start.
     """
@@ -57,19 +57,19 @@ class Text(NamedTuple):
 
 
 def text_of(source: Path | str, what: str) -> Text:
-    """Find the text of a document.
+    """Read the text of a document.
 
     Parameters
     ----------
     source
         A file, ``"-"`` for standard input, or a text of several lines.
     what
-        What it is to hold, in a word.
+        The kind of the document, in a word.
 
     Raises
     ------
     ScenarioError
-        Where there is no such file, or nothing in it.
+        If the file does not exist or is empty.
     """
     here = str(Path.cwd())
     if isinstance(source, Path):
@@ -85,7 +85,7 @@ def text_of(source: Path | str, what: str) -> Text:
 
 
 def require_text(*texts: object) -> None:
-    """Raise for a value that is no text, or that UTF-8 cannot encode.
+    """Raise if a value is not a text, or cannot be encoded as UTF-8.
 
     Parameters
     ----------
@@ -101,12 +101,12 @@ def require_text(*texts: object) -> None:
 
 
 def no_text(given: str) -> str | None:
-    """Return why UTF-8 can't hold a text; ``None`` where it can.
+    """Return the reason why UTF-8 cannot encode a text; ``None`` if it can.
 
     Parameters
     ----------
     given
-        The text. Bytes of a command line that are none are lone surrogates in it.
+        The text. Bytes of a command line that are not UTF-8 are lone surrogates in it.
     """
     try:
         given.encode()
@@ -119,7 +119,7 @@ def no_text(given: str) -> str | None:
 
 
 def no_name(given: str) -> str | None:
-    """Return why no file can have a name; ``None`` where one can, which may be of bytes that are no text.
+    """Return the reason why no file can have a name; ``None`` if one can. Bytes that are not UTF-8 are allowed.
 
     Parameters
     ----------
@@ -130,11 +130,11 @@ def no_name(given: str) -> str | None:
 
 
 def _of_input(what: str) -> str:
-    """Read what is sent to standard input, and no more of it than a document may have."""
+    """Read standard input, up to one byte more than a document may have."""
     if sys.stdin is None:
         raise _unread(STDIN, f"closed; name a file, or send a {what} there")
     try:
-        # A program may have put a text in its place.
+        # A program may have replaced it by a text stream.
         read = getattr(sys.stdin, "buffer", sys.stdin).read(MOST_BYTES + 1)
         return _decoded(read, what) if isinstance(read, bytes) else read
     except OSError as error:
@@ -144,11 +144,11 @@ def _of_input(what: str) -> str:
 
 
 class _UnfitError(ValueError):
-    """Bytes are no document's text."""
+    """Bytes are not the text of a document."""
 
 
 def _decoded(content: bytes, what: str) -> str:
-    """Return the text of a document, its lines ended as Python's are."""
+    """Return the text of a document, with line ends as in Python."""
     traces = " (`sledsim replay` takes traces)" if what == "scenario" else ""
     expected = f"expected a {what} in TOML, YAML or JSON{traces}"
     if len(content) > MOST_BYTES:
@@ -161,7 +161,7 @@ def _decoded(content: bytes, what: str) -> str:
 
 def _of_file(path: Path, what: str) -> Text:
     try:
-        # A document may name a pipe, which nothing writes to; a shell passes pipes as /dev/fd/63.
+        # Reading a pipe without a writer would block; a shell passes pipes as /dev/fd/63.
         if path.is_fifo() and path.parent not in (Path("/dev"), Path("/dev/fd")):
             raise _unread(path, "a pipe: send it to standard input, and name - instead")
         with path.open("rb") as file:
@@ -173,8 +173,10 @@ def _of_file(path: Path, what: str) -> Text:
                 " (`sledsim example` writes scenarios; `sledsim replay TRACE --device NAME` takes a device's name)"
             )
         raise missing_file(ScenarioError, path, message) from None
+    except IsADirectoryError:
+        raise _unread(path, f"a folder; expected a {what} in TOML, YAML or JSON") from None
     except (OSError, ValueError) as error:
-        # A name with a zero in it is none that a file could have.
+        # A name that contains a zero byte.
         raise _unread(path, getattr(error, "strerror", None) or str(error)) from None
     notation = FORMATS.get(path.suffix.lower())
     if notation is None or not text.strip():

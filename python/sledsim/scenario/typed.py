@@ -42,7 +42,7 @@ class Scenario(ScenarioModel):
         Raises
         ------
         ScenarioError
-            Where the scenario is wrong: names the file, the key, the value and what is allowed.
+            If the scenario is wrong; the message names file, key, value and allowed values.
         """
         return cls(**resolve(source, overrides).values)
 

@@ -265,7 +265,9 @@ def nearest_file(path: Path) -> str | None:
     if not path.parent.is_dir():
         return None
     near = _core.nearest(visible(path.name), [visible(entry.name) for entry in path.parent.iterdir()])
-    return str(path.parent / near) if near else None
+    # Names with the same suffix are always similar, so the stems must be, too.
+    is_near = near is not None and _core.nearest(visible(path.stem), [Path(near).stem]) is not None
+    return str(path.parent / near) if near and is_near else None
 
 
 def unknown_kind(error: type[Error], path: Path, kinds: Iterable[str], what: str = "file") -> Error:

@@ -35,17 +35,19 @@ LEAST_WIDTH = 20
 
 
 def terminal_width(stream: TextIO | None) -> int | None:
-    """Return the width of a terminal in characters, or ``None`` if there is none.
+    """Return the width of an output in characters: ``COLUMNS``, or that of its terminal; ``None`` without both.
 
     Parameters
     ----------
     stream
         The output; ``None`` if it was closed before the program began.
     """
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns):
+        return int(columns)
     if stream is None or not stream.isatty():
         return None
-    columns = os.environ.get("COLUMNS", "")
-    return int(columns) if columns.isdecimal() else os.get_terminal_size(stream.fileno()).columns or None
+    return os.get_terminal_size(stream.fileno()).columns or None
 
 
 @dataclass(frozen=True)

@@ -117,7 +117,7 @@ class Table:
         return lay_out(self, width)
 
     def __str__(self) -> str:
-        # On a terminal the table fits its width; in a file or a pipe it has its natural width.
+        # On a terminal, or with COLUMNS, the table fits the width; otherwise it has its natural width.
         return "\n".join(line.text for line in self.lines(terminal_width(sys.stdout)))
 
     def _repr_html_(self) -> str:

@@ -341,7 +341,11 @@ fn errors_of_traces_have_location_and_remedy() {
         ("mixed.trace", "0 0 0 8 1\n1 0 8 8 1\n0,0,0,512,R\n", &["line 3", "mqsim"]),
         ("empty.csv", "", &["contains no records", "the file is empty"]),
         ("head.csv", "t_ns,device,offset_bytes,bytes,op\n", &["contains no requests: give the whole file"]),
-        ("scenario.toml", "# A scenario\ntitle = \"none\"\n", &["a document by its name", "scenarios are run"]),
+        (
+            "scenario.toml",
+            "# A scenario\ntitle = \"none\"\n",
+            &["a document by its name", "`sledsim run` takes scenarios"],
+        ),
         ("prose.txt", "It was a dark and stormy night.\n", &["no known trace format", "format"]),
     ];
     for (name, text, parts) in cases {

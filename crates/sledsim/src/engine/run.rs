@@ -108,8 +108,12 @@ pub struct Outcome {
     pub failed: u64,
     /// Failed requests that were not refused: their data is lost or unreadable.
     pub lost: u64,
+    /// Of `lost`, requests with unreadable blocks on a device that has not failed.
+    pub unreadable: u64,
     /// Failed requests that were outstanding in a power cut.
     pub cut: u64,
+    /// Failed requests that were refused as they are empty or reach beyond the system.
+    pub out_of_range: u64,
     /// Failed requests that were refused as they have too many blocks or parts.
     pub oversized: u64,
     /// Requests submitted during the warm-up.
@@ -203,7 +207,9 @@ struct RequestCounts {
     completed: u64,
     failed: u64,
     lost: u64,
+    unreadable: u64,
     cut: u64,
+    out_of_range: u64,
     oversized: u64,
     warmup: u64,
     traffic: TrafficCounter,
@@ -225,6 +231,16 @@ impl RequestCounts {
         } else {
             self.failed += 1;
             self.lost += u64::from(completion.status != Status::Refused);
+            self.unreadable += u64::from(completion.status == Status::Unreadable);
+        }
+    }
+
+    /// Counts the reason of a request that the root refuses.
+    #[cold]
+    fn count_refusal(&mut self, refusal: Refusal) {
+        match refusal {
+            Refusal::OutOfRange => self.out_of_range += 1,
+            Refusal::TooLarge => self.oversized += 1,
         }
     }
 }
@@ -446,7 +462,7 @@ impl<O: Observer> Run<'_, O> {
             let refusal = root.refusal(&request);
             let is_refused = refusal.is_some();
             if let Some(refusal) = refusal {
-                counts.oversized += u64::from(refusal == Refusal::TooLarge);
+                counts.count_refusal(refusal);
                 finished = finished.max(request.arrival);
                 let refused = Completion::refused(&request, request.arrival);
                 handle_completion(&refused, &mut **workload, *observer, counts, None);
@@ -579,7 +595,9 @@ impl<O: Observer> Run<'_, O> {
         self.state.counts.submitted += 1;
         self.observer.submitted(&request);
         let refusal = self.system.refusal(&request);
-        self.state.counts.oversized += u64::from(refusal == Some(Refusal::TooLarge));
+        if let Some(refusal) = refusal {
+            self.state.counts.count_refusal(refusal);
+        }
         let in_system = self.state.counts.traffic.in_system();
         if let (None, Some(_), Some(backlog)) = (refusal, self.state.measured_from, &mut self.state.backlog) {
             if request.transfers_data() {
@@ -638,7 +656,9 @@ impl<O: Observer> Run<'_, O> {
         }
         let finished = self.system.now();
         let measured_from = self.state.measured_from.unwrap_or(finished);
-        let RequestCounts { submitted, completed, failed, lost, cut, oversized, warmup, .. } = self.state.counts;
+        let RequestCounts {
+            submitted, completed, failed, lost, unreadable, cut, out_of_range, oversized, warmup, ..
+        } = self.state.counts;
         let traffic = self.state.counts.traffic.window(finished);
         let window_ns = finished - measured_from;
         let offered_per_s = self.state.backlog.as_ref().and_then(Backlog::overload).filter(|_| window_ns > 0);
@@ -654,7 +674,9 @@ impl<O: Observer> Run<'_, O> {
             completed,
             failed,
             lost,
+            unreadable,
             cut,
+            out_of_range,
             oversized,
             warmup,
             traffic,

@@ -284,7 +284,7 @@ impl UnknownContent {
         let mut fault = Fault::new(Kind::UnknownFormat).in_file(self.file.as_str()).located(Place::Byte(0));
         fault.allowed = Some(Allowed::Names(names.iter().map(|&name| name.into()).collect()));
         if DOCUMENTS.iter().any(|ending| self.file.ends_with(ending)) {
-            fault = fault.says("this is a document by its name, and scenarios are run, not replayed: ");
+            fault = fault.says("a document by its name, not a trace (`sledsim run` takes scenarios): ");
         }
         let fault = fault.says(format!("no known trace format begins with {}", self.found));
         let known = format!(" (known: {})", names.join(", "));

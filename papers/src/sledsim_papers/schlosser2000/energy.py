@@ -238,7 +238,8 @@ class Energies:
 def energies(study: Study, key: str, mode: str = "closed") -> Energies:
     """Return the energies of an application by replays of our run.
 
-    The MEMS device stops as soon as no request waits.
+    The replays include the `sync` after the run, so that all data of the application are written. The MEMS device stops
+    as soon as no request waits.
 
     Parameters
     ----------
@@ -257,9 +258,10 @@ def energies(study: Study, key: str, mode: str = "closed") -> Energies:
     scenarios = ({"workload": workload, "system": {"device": MOBILE_DISK}}, {"workload": workload, "system": sled})
     disk, mems = study.runs(scenarios)
     how = (
-        f"{APPLICATIONS[key].name} ({OURS[key]}; Linux with ext2): the requests on {MOBILE_DISK}, replayed with the "
-        f"recorded time between them on {MOBILE_DISK}, {_joules(disk)}, and on g2-paper, stopped as soon as nothing "
-        f"waits and started at {ACCESS_W:g} W, {_joules(mems)}. {origin_of_runs()}."
+        f"{APPLICATIONS[key].name} ({OURS[key]}; Linux with ext2): the requests on {MOBILE_DISK}, with those of a sync "
+        f"after the run, replayed with the recorded time between them on {MOBILE_DISK}, {_joules(disk)}, and on "
+        f"g2-paper, stopped as soon as nothing waits and started at {ACCESS_W:g} W, {_joules(mems)}. "
+        f"{origin_of_runs()}."
     )
     return Energies(disk, mems, scenarios, how)
 

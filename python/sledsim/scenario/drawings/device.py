@@ -13,15 +13,15 @@ from sledsim.show.faults import missing_file, with_facts
 
 __all__ = ["device_of", "device_values", "drawing_questions", "require_device", "tips_of"]
 
-#: What a device allows of its springs and its code.
+#: Limits of a device on its springs and its code.
 MOST_SPRING, MOST_BITS_PER_BYTE = 0.99, 64
 LEAST_ACCELERATION_M_S2, MOST_ACCELERATION_M_S2 = 0.1, 1e6
 LEAST_BIT_NM, MOST_BIT_NM = 1.0, 10_000.0
-#: Keys that decide the acceleration.
+#: Keys that determine the acceleration.
 CAUSES = ("sled_density_kg_m3", "sled_thickness_um", "die_area_mm2", "actuator_mn")
-#: Keys that decide how many bits lie along Y.
+#: Keys that determine the number of bits along Y.
 Y_CAUSES = ("access_mm_s", "travel_um", "tip_pitch_um", "bit_nm", *CAUSES)
-#: What is less than this and not nothing: a product of a few such values would be nothing.
+#: Smaller values other than 0 are rejected: a product of a few of them would be 0.
 LEAST = 1e-60
 
 
@@ -31,20 +31,20 @@ def device_of(written: Any, folder: Path) -> dict[str, Any]:
     Parameters
     ----------
     written
-        Its name in the catalogue, its file, or a table with ``drawing``, either of them, and values that differ.
+        Its name in the catalogue, its file, or a table with one of these as ``drawing``, and changed values.
     folder
         The folder from which relative paths start.
 
     Returns
     -------
     dict
-        The name of the catalogue's device on which the drawing rests, the values that it decides, and at ``label`` the
-        name in headings.
+        The name of the catalogue's device that the drawing is based on, the values that it determines, and at ``label``
+        the name in headings.
 
     Raises
     ------
     ScenarioError
-        Where the drawing is wrong, or no device can be made of it: by the paths of its keys.
+        If the drawing is wrong, or gives no device; the faults have the paths of its keys.
     """
     keys = _keys_of(written, folder)
     try:
@@ -79,7 +79,7 @@ def _keys_of(written: Any, folder: Path) -> dict[str, Any]:
     keys = {"drawing": written} if isinstance(written, str) else dict(written)
     name = keys.get("drawing")
     if isinstance(name, str) and is_document(name):
-        # What the file says is laid below, as that of any document.
+        # The values of the file are the base, as for any document.
         del keys["drawing"]
         file = Path(folder) / name
         if not file.is_file():
@@ -91,12 +91,12 @@ def _keys_of(written: Any, folder: Path) -> dict[str, Any]:
 
 
 def device_values(of: Relations) -> dict[str, Any]:
-    """Return the parameters of the device that a drawing decides, as a scenario has them.
+    """Return the parameters of the device that a drawing determines, as in a scenario.
 
     Parameters
     ----------
     of
-        What follows from the drawing.
+        The quantities that follow from the drawing.
     """
     drawing = of.drawing
     tips, active, _ = tips_of(of)
@@ -121,12 +121,12 @@ def device_values(of: Relations) -> dict[str, Any]:
 
 
 def tips_of(of: Relations) -> tuple[int, int, int]:
-    """Return tips, active tips and spare tips of a sled: tracks of as many whole blocks as come nearest the limit.
+    """Return tips, active tips and spare tips of a sled: the number of whole blocks on a track is nearest to the limit.
 
     Parameters
     ----------
     of
-        What follows from the drawing.
+        The quantities that follow from the drawing.
     """
     whole = round(of.tips, 3)
     limit = of.drawing.active_tips // of.drawing.sleds // TIPS_PER_BLOCK * TIPS_PER_BLOCK
@@ -141,7 +141,7 @@ def require_device(of: Relations) -> None:
     Parameters
     ----------
     of
-        What follows from the drawing.
+        The quantities that follow from the drawing.
     """
     drawing = of.drawing
     for key, value in drawing.model_dump().items():
@@ -193,7 +193,7 @@ def require_device(of: Relations) -> None:
 
 
 def _likely_cause(drawing: Drawing, keys: Sequence[str], default: str) -> str:
-    """Return the key whose value no known device has, or else one that the user gave."""
+    """Return a key with a value outside the plausible range, otherwise a key that the user gave."""
     implausible = [key for key in keys if questions(dict(drawing), {key: PLAUSIBLE[key]})]
     given = [key for key in keys if key in drawing.given]
     return next(iter([*(key for key in implausible if key in given), *implausible, *given]), default)

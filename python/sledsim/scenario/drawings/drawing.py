@@ -1,4 +1,4 @@
-"""The drawing of a MEMS device: what a designer chooses, with units and ranges."""
+"""The drawing of a MEMS device: the values that a designer chooses, with units and ranges."""
 
 import tomllib
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ class Drawing(Document):
 
     model_config = ConfigDict(validate_default=False)
 
-    #: The name in headings: the drawing and what was changed.
+    #: The name in headings: the drawing and its changed values.
     _label: str = PrivateAttr(default="drawing")
 
     @property
@@ -154,7 +154,7 @@ PLAUSIBLE: Mapping[str, Plausible] = {
     "channel_exponent": Plausible(0.01, 4, "", "the catalogue assumes 0 to 2"),
 }
 
-#: What a catalogue's drawing says of itself.
+#: Name and description of a catalogue's drawing.
 Content = Mapping[str, Any]
 
 
@@ -165,7 +165,7 @@ def _content(name: str) -> Content:
 
 
 def drawing_named(name: str) -> tuple[str, Mapping[str, Any]]:
-    """Return the device that a drawing of the catalogue draws, and its values.
+    """Return the device of a drawing of the catalogue, and its values.
 
     Parameters
     ----------
@@ -177,14 +177,14 @@ def drawing_named(name: str) -> tuple[str, Mapping[str, Any]]:
 
 
 def unknown_drawing(name: str, path: str | None = None) -> ScenarioError:
-    """Make the error of a name that no drawing has.
+    """Make the error for the name of an unknown drawing.
 
     Parameters
     ----------
     name
         The name.
     path
-        The key that has it, if it is one.
+        The key with the name, if it is in a document.
     """
     listed = f"drawings are {', '.join(DRAWINGS)}"
     message = f"there is no drawing {name}"
@@ -204,7 +204,7 @@ def read_drawing(source: Mapping[str, Any] | Path | str, sets: Sets = ()) -> Dra
     Raises
     ------
     ScenarioError
-        Where it is wrong: all that is, with key, value, what is allowed, file and line.
+        If it is wrong: all faults, with key, value, allowed values, file and line.
     """
     named = isinstance(source, str) and source != "-" and "\n" not in source and not is_document(source)
     if named and source not in DRAWINGS and not is_there(Path(str(source))):

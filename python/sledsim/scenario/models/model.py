@@ -1,4 +1,4 @@
-"""What the classes of a scenario have in common."""
+"""The base class of the tables of a scenario."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -32,7 +32,7 @@ else:
 class Model(BaseModel):
     """A table of a scenario: its keys are checked by name and type here, their values by the core."""
 
-    # A scenario has few of all the tables that there are: what checks one is built when it is first used.
+    # A scenario uses few of the tables, so that the validator of each is built at its first use.
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=(), defer_build=True)
 
     def __init__(self, **keys: Any) -> None:

@@ -83,7 +83,7 @@ def make_jobs(capacity_bytes: int, *, scale: float = 1.0) -> list[Job]:
     import numpy as np
 
     if not LEAST_BYTES <= capacity_bytes <= MOST_BYTES:
-        message = f"{capacity_bytes:,} bytes: expected a drive of {LEAST_BYTES:,} to {MOST_BYTES:,} bytes"
+        message = f": {capacity_bytes:,} bytes: expected a drive of {LEAST_BYTES:,} to {MOST_BYTES:,} bytes"
         raise make_error(SledsimError, "out-of-range", message, path="capacity_bytes", value=capacity_bytes)
     sectors = capacity_bytes // SECTOR_BYTES
     streams = _streams(sectors, next(sizes for most, sizes in STREAM.items() if capacity_bytes <= most), scale)

@@ -129,7 +129,7 @@ class ScenarioRole(Role):
         if not self.mems_devices():
             drives = drives_in(with_role.values["system"])
             names = ", ".join(sorted({label_of(each["device"]["name"]) for each in drives}))
-            message = f"role {title}: its system has no MEMS storage but {names}; give one of its drives a g2"
+            message = f"role {title}: its system has only {names}: expected MEMS storage, such as g2"
             raise make_error(SledsimError, "unsupported", message, path="role", value=title)
 
     def mems_devices(self) -> list[dict[str, Any]]:

@@ -66,7 +66,7 @@ class Relation:
         given = require_several(SledsimError, "attributes", self.attributes, "bytes of each attribute, such as (8, 32)")
         for number, size in enumerate(given, 1):
             if isinstance(size, int) and size < 1:
-                message = f"attributes: attribute {number} of {size} bytes; each has at least 1"
+                message = f": attribute {number} has {size} bytes: expected at least 1"
                 allowed: dict[str, object] = {"least": 1, "whole": True}
                 raise make_error(SledsimError, "out-of-range", message, path="attributes", value=size, allowed=allowed)
         sizes = tuple(require_integer(SledsimError, "attributes", size, 1, MOST_BYTES) for size in given)

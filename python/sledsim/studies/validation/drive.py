@@ -1,5 +1,6 @@
 """Validation of a drive model: its service times compared with measured ones."""
 
+import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -403,10 +404,15 @@ def _device(specs: str | Path | Mapping[str, Any]) -> tuple[Mapping[str, Any], D
 
 
 def _read_disksim(path: str) -> DiskSimImport:
-    """Read a file of DiskSim's parameters, and raise a specific error if it is a trace."""
+    """Read a file of DiskSim's parameters, and raise a specific error if it is a trace or has several devices."""
     try:
         return import_disksim(path)
-    except ScenarioError:
+    except ScenarioError as error:
+        [fault, *_] = error.faults
+        if fault.kind == "missing" and fault.path is None and isinstance(fault.allowed, tuple):
+            command = f"sledsim import {shlex.quote(path)} --device {fault.allowed[0]} --out drive.toml"
+            message = f"several devices ({', '.join(fault.allowed)}): `{command}` writes a file of one of them"
+            raise make_error(ScenarioError, "missing", message, allowed=fault.allowed, file=path) from None
         try:
             open_trace(path, format=MEASURED).head(1)
         except TraceError:
@@ -467,7 +473,7 @@ def _require_inside(device: Mapping[str, Any], records: "Mapping[str, NDArray[np
     import numpy as np
 
     made = _core.Device(dict(device))
-    blocks = made.capacity_blocks * device.get("sleds", 1)
+    blocks = made.capacity_blocks * device.get("sleds", 1) * device.get("actuator_ranges", 1)
     ends = np.add(records["offset_bytes"], records["bytes"], dtype=np.uint64)
     beyond = np.flatnonzero(ends > blocks * made.block_bytes)
     if len(beyond):

@@ -104,7 +104,7 @@ impl Layout {
         }
         if p.mapping != Mapping::SeekFirstSerpentine && p.mapping_group_cylinders > 1 {
             return Err(Fault::conflict("mapping_group_cylinders", p.mapping_group_cylinders)
-                .says(" has no effect with this mapping: leave it out, or set ")
+                .says(" has no effect with this mapping: leave it out, or write ")
                 .set("mapping", "seek-first-serpentine"));
         }
         if p.surfaces == 0 || p.cylinders == 0 || p.sparing_range_cylinders == 0 {

@@ -508,7 +508,7 @@ impl DiskParameters {
             return Err(Fault::out_of_range("actuator_ranges", count, Range::at_least(1.0)));
         }
         if self.actuators > 1 {
-            return Err(conflict().says(": each of these actuators has one arm: set ").set("actuators", 1));
+            return Err(conflict().says(": each of these actuators has one arm: write ").set("actuators", 1));
         }
         if !self.surfaces.is_multiple_of(count) {
             let says = format!(": the {} surfaces cannot be shared equally: change ", self.surfaces);

@@ -145,7 +145,7 @@ fn check_effects(p: &MemsParameters) -> Result<(), Fault> {
         return Err(Fault::conflict("row_direction", "by-track")
             .says(" has no effect with ")
             .key_is("bidirectional", false)
-            .says(": leave it out, or set ")
+            .says(": leave it out, or write ")
             .set("bidirectional", true));
     }
     Ok(())
@@ -164,7 +164,7 @@ fn check_transfer(p: &MemsParameters) -> Result<(), Fault> {
     Err(fault
         .says(" has no effect with ")
         .key_is("transfer", transfer)
-        .says(": leave it out, or set ")
+        .says(": leave it out, or write ")
         .set("transfer", "rows"))
 }
 
@@ -207,7 +207,7 @@ impl MemsDevice {
         }
         if geometry.is_stream() && p.buffer_rows > 0 {
             return Err(Fault::conflict("buffer_rows", p.buffer_rows)
-                .says(": the buffer holds rows, so data must pass in rows: set ")
+                .says(": the buffer holds rows, so data must pass in rows: write ")
                 .key_is("transfer", "rows")
                 .says(", or ")
                 .key_is("buffer_rows", 0));

@@ -47,7 +47,7 @@ pub(super) fn check(p: &MemsParameters, positioning: &Positioning) -> Result<(),
         return Err(Fault::conflict("idle", "sweep")
             .says(": with ")
             .key_is("transfer", "points")
-            .says(" an idle sled holds its position: set ")
+            .says(" an idle sled holds its position: write ")
             .set("idle", "hold"));
     }
     Ok(())

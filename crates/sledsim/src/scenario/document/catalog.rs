@@ -123,8 +123,9 @@ impl Catalog {
             }
         }
         let names = self.names(subject);
-        Err(Fault::unknown_name("name", name, names.iter().map(|(known, _)| known.as_str()))
-            .says(format!("; no such {word} is in the catalogue: or give the path of a {word} file (.toml)")))
+        let fault = Fault::unknown_name("name", name, names.iter().map(|(known, _)| known.as_str()));
+        let has_suggestion = fault.suggestion.is_some();
+        Err(if has_suggestion { fault } else { fault.says(format!("; or give the path of a {word} file (.toml)")) })
     }
 
     /// Returns names and files of all entries of a kind, sorted by name.

@@ -321,7 +321,7 @@ impl<'a> Expansion<'a> {
             Err(faults) => match missing(device).filter(|_| !is_file(&name)) {
                 Some(keys) if keys.is_empty() => return Ok(()),
                 Some(keys) => {
-                    let says = format!("; or give the device whole, which lacks {}", keys.join(", "));
+                    let says = format!("; a complete device also needs {}", keys.join(", "));
                     return Err(faults.into_iter().map(|fault| below(fault.says(says.as_str()), path)).collect());
                 }
                 None => return Err(faults.into_iter().map(|fault| below(fault, path)).collect()),

@@ -9,6 +9,7 @@ use super::power_cuts::PowerCutReport;
 use super::precision::{ControlledReport, PrecisionReport, WarmupReport};
 use crate::engine::component::Measured;
 use crate::engine::{EndReason, Outcome, Overload, Replayed, Traffic};
+use crate::fault::Path;
 use crate::limits::{BLOCKS_OF_A_REQUEST, PARTS_OF_A_REQUEST};
 use crate::metrics::recorder::{Durations, PhaseSummary, Quantity, Recorded, Recorder, Selection};
 use crate::metrics::{Measure, Summary};
@@ -488,6 +489,33 @@ impl DeviceReport {
     }
 }
 
+/// Returns the number of failed requests for each cause.
+fn failures(scenario: &Scenario, outcome: &Outcome) -> Vec<String> {
+    let Outcome { failed, lost, unreadable, cut, out_of_range, oversized, .. } = *outcome;
+    let (mut has_volumes, mut has_zones) = (false, false);
+    scenario.system.visit(&Path::default(), &mut |system, _| {
+        has_volumes |= system.kind() == "volumes";
+        has_zones |= system.kind() == "zoned";
+    });
+    let refused = match (has_volumes, has_zones) {
+        (true, false) => "outside all volumes",
+        (false, _) => "not at the write pointer of a zone",
+        (true, true) => "outside all volumes, or not at the write pointer of a zone",
+    };
+    let [blocks, parts] = [BLOCKS_OF_A_REQUEST.most, PARTS_OF_A_REQUEST.most];
+    let large = format!("more than {blocks} blocks, or cut into more than {parts} parts");
+    let causes = [
+        (out_of_range, "beyond the device, or empty"),
+        (oversized, &large),
+        (failed - lost - cut - out_of_range - oversized, refused),
+        (unreadable, "blocks can't be read"),
+        (lost - unreadable, "on failed devices"),
+        (cut, "under way when power was cut"),
+    ];
+    let found = causes.into_iter().filter(|(count, _)| *count > 0);
+    found.map(|(count, cause)| format!("{} failed: {cause}", plural(count, "request"))).collect()
+}
+
 impl RunReport {
     /// Marks the run as interrupted.
     pub(in crate::scenario) fn interrupt(&mut self) {
@@ -508,25 +536,7 @@ impl RunReport {
         if outcome.end == EndReason::Time && in_flight > 0 {
             notes.push(format!("the time limit left {} unfinished", plural(in_flight, "request")));
         }
-        let misplaced = outcome.failed - outcome.lost - outcome.cut - outcome.oversized;
-        if misplaced > 0 {
-            let reasons = "beyond the device, empty, or not at the write pointer of a zone";
-            notes.push(format!("{} failed: {reasons}", plural(misplaced, "request")));
-        }
-        if outcome.oversized > 0 {
-            let [blocks, parts] = [BLOCKS_OF_A_REQUEST.most, PARTS_OF_A_REQUEST.most];
-            let large = format!("more than {blocks} blocks, or cut into more than {parts} parts");
-            notes.push(format!("{} failed: {large}", plural(outcome.oversized, "request")));
-        }
-        if outcome.lost > 0 {
-            notes.push(format!(
-                "{} failed: what was asked for is lost or can't be read",
-                plural(outcome.lost, "request")
-            ));
-        }
-        if outcome.cut > 0 {
-            notes.push(format!("{} failed: under way when power was cut", plural(outcome.cut, "request")));
-        }
+        notes.extend(failures(scenario, outcome));
         let is_driven = matches!(scenario.workload, WorkloadSpec::Session(_));
         if outcome.end == EndReason::WorkloadEnded && !is_trace && !is_driven {
             notes.push("the next arrival lies beyond the clock, which ends after 292 years".to_owned());
