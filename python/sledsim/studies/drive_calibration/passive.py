@@ -11,9 +11,11 @@ from sledsim._core import TraceError
 from sledsim.show.faults import make_error
 from sledsim.studies.drive_calibration.fitting import Parameter
 from sledsim.studies.drive_calibration.geometry import LEAST_RPM, MOST_RPM
-from sledsim.studies.drive_calibration.mechanics import MOST_SURFACES, Moves, fit_time, seek_curve
+from sledsim.studies.drive_calibration.mechanics import MOST_SURFACES, Moves, SeekFit, fit_time, seek_curve
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -48,6 +50,13 @@ SEARCHED, MOST_PARTS, STARTS = 80, 8, 3
 MOST_NEW_SLIPS, SLIP_COST = 3, 6.0
 #: Largest residual angle of an access that agrees, revolutions.
 AGREES = 0.1
+#: Simulations that adapt times.
+TUNING_STEPS = 4
+DEBUG = True
+#: Shares of a read in the buffer before its transfer that are tried.
+WATERMARKS = (0.0, 0.25, 0.5, 0.75, 1.0)
+#: Largest settling time of a write as a share of the skew between tracks.
+MOST_SETTLING = 0.9
 #: Sectors by which the boundary of a cylinder may be wrong.
 MOST_OFF = 3
 #: Least share of accesses that end as the layout says.
@@ -155,7 +164,7 @@ class _Zone:
 
 
 def model_of_trace(
-    accesses: PassiveAccesses, capacity: int, source: str
+    accesses: PassiveAccesses, capacity: int, source: str, serve: "Callable[[dict[str, Any]], Floats]"
 ) -> tuple[dict[str, Any], list[Parameter]]:
     """Return the keys of a device, and its parameters.
 
@@ -167,6 +176,8 @@ def model_of_trace(
         Number of sectors that the device must have.
     source
         The name of the trace.
+    serve
+        Returns modelled service times of the accesses on a device, ms.
 
     Raises
     ------
@@ -197,7 +208,7 @@ def model_of_trace(
     share = float(near.mean())
     if share < LEAST_SHARE:
         raise _not_shown(source, f"the layout: only {100 * share:.0f} % of accesses agree with the best one")
-    return _device(accesses, random, follows, zones, bounds, residual, period)
+    return _device(accesses, order, follows, zones, bounds, residual, period, serve)
 
 
 def _not_shown(source: str, text: str) -> TraceError:
@@ -600,48 +611,181 @@ def _overhead(accesses: PassiveAccesses, follows: "NDArray[np.bool_]", period: f
     return max(float(fitted[0]), 0.0), max(float(fitted[1]), 0.0)
 
 
+class _Positioning:
+    """Positioning times of the accesses that end as a layout says, from measured or modelled service times.
+
+    Parameters
+    ----------
+    accesses
+        All accesses, in order of time.
+    zones, bounds
+        The layout.
+    agreeing
+        True for accesses that end as the layout says.
+    period, base_ms
+        Rotational period, and time of a read from the buffer, ms.
+    """
+
+    def __init__(
+        self,
+        accesses: PassiveAccesses,
+        zones: list[_Zone],
+        bounds: list[int],
+        agreeing: "NDArray[np.bool_]",
+        period: float,
+        base_ms: float,
+    ) -> None:
+        import numpy as np
+
+        first, last = _positions(zones, bounds, accesses.lbns), _positions(zones, bounds, accesses.ends - 1)
+        sectors = np.array([zone.sectors for zone in zones])[_zone_rows(bounds, accesses.ends - 1)]
+        self.accesses, self.period, self.base_ms = accesses, period, base_ms
+        self.cylinders = sum(_cylinders(zones, bounds))
+        self.transfer = (last[2] + 1 / sectors - first[2]) % 1.0 * period
+        self.rows = np.flatnonzero(agreeing & (accesses.service_ms > self.transfer))
+        self.rows = self.rows[self.rows > 0]
+        self.distance = np.abs(first[0][self.rows] - last[0][self.rows - 1])
+        self.head_changes = first[1][self.rows] != last[1][self.rows - 1]
+        sequential = np.zeros(len(sectors), dtype=np.bool_)
+        sequential[1:] = (accesses.lbns[1:] == accesses.ends[:-1]) & ~accesses.reads[1:] & ~accesses.reads[:-1]
+        self.sequential_writes = np.flatnonzero(sequential)
+        self.reads, self.after_read = accesses.reads[self.rows], accesses.reads[self.rows - 1]
+
+    def seeks(self, service_ms: "Floats") -> tuple[SeekFit, tuple[float, float] | None]:
+        """Return the times of reads by distance, and the additional time of writes with half its interval."""
+        import numpy as np
+
+        positioned = (service_ms - self.transfer)[self.rows]
+        moves = Moves(self.distance, self.head_changes, positioned, self.reads)
+        found = seek_curve(moves.rows(self.reads), self.cylinders, self.period, self.base_ms)
+        writes = moves.rows(~self.reads & (self.distance > 0))
+        if len(writes.distance) < WINDOW:
+            return found, None
+        curve = np.interp(writes.distance, found.distances, found.times_ms)
+        return found, fit_time(writes.positioned_ms - curve, self.period)
+
+    def sequential_write_ms(self, service_ms: "Floats") -> float:
+        """Return the time from a command to the first sector of a write that continues the write before."""
+        rows = self.sequential_writes
+        return fit_time((service_ms - self.transfer)[rows], self.period)[0] if len(rows) >= WINDOW else 0.0
+
+    def slope_of_reads(self, error_ms: "Floats") -> float:
+        """Return by how much the measured end of a read comes later than the modelled one, ms a sector."""
+        import numpy as np
+
+        rows = self.rows[self.reads]
+        left = (error_ms[rows] / self.period + 0.5) % 1.0 - 0.5
+        centre = np.angle(np.exp(2j * np.pi * left).mean()) / (2 * np.pi)
+        left = (left - centre + 0.5) % 1.0 - 0.5
+        return float(np.polyfit(self.accesses.sectors[rows], left * self.period, 1)[0])
+
+    def later_writes_ms(self, error_ms: "Floats") -> float:
+        """Return by how much writes end later than reads, from measured less modelled times: half a difference.
+
+        A write after a read shows the difference of the ends, and a read after a write its negative.
+        """
+        import numpy as np
+
+        turns = np.exp(2j * np.pi * error_ms[self.rows] / self.period)
+        means = []
+        for reads, after_read in ((False, True), (True, False)):
+            rows = (self.reads == reads) & (self.after_read == after_read)
+            if rows.sum() < WINDOW:
+                return 0.0
+            centre = float(np.angle(turns[rows].mean()))
+            left = np.angle(turns[rows] * np.exp(-1j * centre))
+            means.append((centre + float(np.median(left))) * self.period / (2 * np.pi))
+        return (means[0] - means[1]) / 2
+
+
+def _overheads(reads_ms: float, writes_ms: float) -> dict[str, float]:
+    """Return the keys of the overheads of commands."""
+    times = {"read": round(reads_ms, 4), "write": round(writes_ms, 4)}
+    return {
+        f"{kind}_{outcome}_after_{before}_ms": time
+        for kind, time in times.items()
+        for outcome in ("hit", "miss")
+        for before in times
+    }
+
+
+def _within_skews(device: dict[str, Any], period: float) -> dict[str, Any]:
+    """Return a device that crosses tracks and cylinders without losing a revolution, as drives do."""
+    import numpy as np
+
+    track, cylinder = (
+        min((zone[f"{name}_skew_sectors"] - 0.5) / zone["sectors_per_track"] for zone in device["zones"]) * period
+        for name in ("track", "cylinder")
+    )
+    settle = float(np.clip(device["write_settle_ms"], 0.0, MOST_SETTLING * max(track, 0.0)))
+    first, *others = device["seek"]["points"]
+    return {
+        **device,
+        "head_switch_ms": round(max(track - settle, 0.0), 4),
+        "write_settle_ms": round(settle, 4),
+        "seek": {"curve": "table", "points": [[first[0], round(min(first[1], max(cylinder - settle, 0.0)), 4)], *others]},
+    }
+
+
+def _tuned(
+    device: dict[str, Any], positioning: _Positioning, serve: "Callable[[dict[str, Any]], Floats]"
+) -> dict[str, Any]:
+    """Return a device with times for which the estimates from modelled times are those from measured ones."""
+    import numpy as np
+
+    measured = positioning.accesses.service_ms
+    wanted, wanted_settle = positioning.seeks(measured)
+
+    def slope(watermark: float) -> float:
+        return abs(positioning.slope_of_reads(measured - serve({**device, "read_watermark": watermark})))
+
+    device = {**device, "read_watermark": min(WATERMARKS, key=slope)}
+    for _ in range(TUNING_STEPS):
+        modelled = serve(device)
+        found, settle = positioning.seeks(modelled)
+        points = np.array(device["seek"]["points"])
+        more = np.interp(points[:, 0], wanted.distances, wanted.times_ms)
+        more -= np.interp(points[:, 0], found.distances, found.times_ms)
+        device = dict(device)
+        times = np.maximum.accumulate(np.maximum(points[:, 1] + more, 0.0))
+        device["seek"] = {"curve": "table", "points": [[d, round(t, 4)] for d, t in zip(points[:, 0].tolist(), times.tolist(), strict=True)]}
+        if settle and wanted_settle:
+            device["write_settle_ms"] = max(device["write_settle_ms"] + wanted_settle[0] - settle[0], 0.0)
+        later = positioning.later_writes_ms(measured - modelled)
+        later += device["write_completion_ms"] - device["read_completion_ms"]
+        overhead = device["write_miss_after_write_ms"]
+        overhead += positioning.sequential_write_ms(measured) - positioning.sequential_write_ms(modelled)
+        device |= _overheads(max(positioning.base_ms + min(later, 0.0), 0.0), max(overhead, 0.0))
+        device["write_completion_ms"], device["read_completion_ms"] = round(max(later, 0.0), 4), round(max(-later, 0.0), 4)
+        device = _within_skews(device, positioning.period)
+        if DEBUG: print({k: device[k] for k in ("head_switch_ms","write_settle_ms","write_completion_ms","read_completion_ms","write_miss_after_write_ms","read_watermark")}, np.round(more[::4],2), "err", round(float((modelled-measured).mean()),3))
+    return device
+
+
 def _device(
     accesses: PassiveAccesses,
-    random: PassiveAccesses,
+    order: "Integers",
     follows: "NDArray[np.bool_]",
     zones: list[_Zone],
     bounds: list[int],
     residual: "Floats",
     period: float,
+    serve: "Callable[[dict[str, Any]], Floats]",
 ) -> tuple[dict[str, Any], list[Parameter]]:
     """Return the device with these zones, and its parameters."""
     import numpy as np
 
     cylinders = _cylinders(zones, bounds)
-    # Accesses in order of time, whose predecessors are known.
     near = np.abs(residual) < AGREES
-    known = {(int(end), float(at)) for end, at in zip(random.ends[near], random.end_ms[near], strict=True)}
-    first, last = _positions(zones, bounds, accesses.lbns), _positions(zones, bounds, accesses.ends - 1)
-    sectors = np.array([zone.sectors for zone in zones])[_zone_rows(bounds, accesses.ends - 1)]
-    transfer = (last[2] + 1 / sectors - first[2]) % 1.0 * period
-    agreeing = np.array(
-        [(int(end), float(at)) in known for end, at in zip(accesses.ends, accesses.end_ms, strict=True)]
-    )
-    agreeing[0] = False
-    agreeing[1:] &= accesses.service_ms[1:] > transfer[1:]
-    previous = np.concatenate([[0], last[0][:-1]]), np.concatenate([[0], last[1][:-1]])
-    moves = Moves(
-        np.abs(first[0] - previous[0]),
-        first[1] != previous[1],
-        accesses.service_ms - transfer,
-        accesses.reads,
-    ).rows(agreeing)
-    overhead = _overhead(accesses, follows, period)
-    base, bus = overhead or (0.0, 0.0)
-    seeks = seek_curve(moves.rows(moves.reads), sum(cylinders), period, base)
+    agreeing = np.zeros(len(accesses.lbns), dtype=np.bool_)
+    agreeing[order[near]] = True
+    base, bus = _overhead(accesses, follows, period) or (0.0, 0.0)
+    positioning = _Positioning(accesses, zones, bounds, agreeing, period, base)
+    seeks, settle = positioning.seeks(accesses.service_ms)
     curve = [
         [float(distance), round(max(float(time) - base, 0.0), 4)]
         for distance, time in zip(seeks.distances, seeks.times_ms, strict=True)
     ]
-    writes = moves.rows(~moves.reads & (moves.distance > 0))
-    settle = None
-    if len(writes.distance) >= WINDOW:
-        settle = fit_time(writes.positioned_ms - np.interp(writes.distance, seeks.distances, seeks.times_ms), period)
     keys, start = [], 0
     for zone, number, begin in zip(zones, cylinders, bounds[:-1], strict=True):
         change = zone.advance - (zone.surfaces - 1) * zone.skew
@@ -672,8 +816,10 @@ def _device(
         "seek": {"curve": "table", "points": curve},
         "head_switch_ms": round(max(seeks.head_switch_ms[0] - base, 0.0), 4) if seeks.head_switch_ms else 0.0,
         "write_settle_ms": round(max(settle[0], 0.0), 4) if settle else 0.0,
-        "request_overhead_ms": round(base, 5),
+        **_overheads(base, base),
         "bus_ms_per_block": round(bus, 7),
+        "read_completion_ms": 0.0,
+        "write_completion_ms": 0.0,
         "buffer_segments": 2,
         "segment_blocks": 256,
         "read_ahead": "segment",
@@ -681,4 +827,5 @@ def _device(
         "transfer_partial_hits": True,
         "almost_read_hits": True,
     }
+    device = _tuned(_within_skews(device, period), positioning, serve)
     return device, []
