@@ -12,6 +12,7 @@ from sledsim.show.faults import make_error
 from sledsim.studies.drive_calibration.fitting import Parameter
 from sledsim.studies.drive_calibration.geometry import LEAST_RPM, MOST_RPM
 from sledsim.studies.drive_calibration.mechanics import MOST_SURFACES, Moves, SeekFit, fit_time, seek_curve
+from sledsim.studies.validation.drive import demerit_ms
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +52,7 @@ MOST_NEW_SLIPS, SLIP_COST = 3, 6.0
 #: Largest residual angle of an access that agrees, revolutions.
 AGREES = 0.1
 #: Simulations that adapt times.
-TUNING_STEPS = 4
+TUNING_STEPS = 10
 DEBUG = True
 #: Shares of a read in the buffer before its transfer that are tried.
 WATERMARKS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -651,18 +652,20 @@ class _Positioning:
         self.sequential_writes = np.flatnonzero(sequential)
         self.reads, self.after_read = accesses.reads[self.rows], accesses.reads[self.rows - 1]
 
-    def seeks(self, service_ms: "Floats") -> tuple[SeekFit, tuple[float, float] | None]:
-        """Return the times of reads by distance, and the additional time of writes with half its interval."""
+    def seeks(self, service_ms: "Floats") -> tuple[SeekFit, list[float]]:
+        """Return the times of reads by distance, and the additional times of writes after reads and after writes."""
         import numpy as np
 
         positioned = (service_ms - self.transfer)[self.rows]
         moves = Moves(self.distance, self.head_changes, positioned, self.reads)
         found = seek_curve(moves.rows(self.reads), self.cylinders, self.period, self.base_ms)
-        writes = moves.rows(~self.reads & (self.distance > 0))
-        if len(writes.distance) < WINDOW:
-            return found, None
-        curve = np.interp(writes.distance, found.distances, found.times_ms)
-        return found, fit_time(writes.positioned_ms - curve, self.period)
+        added = []
+        for before in (self.after_read, ~self.after_read):
+            writes = moves.rows(~self.reads & (self.distance > 0) & before)
+            curve = np.interp(writes.distance, found.distances, found.times_ms)
+            enough = len(writes.distance) >= WINDOW
+            added.append(fit_time(writes.positioned_ms - curve, self.period)[0] if enough else 0.0)
+        return found, added
 
     def sequential_write_ms(self, service_ms: "Floats") -> float:
         """Return the time from a command to the first sector of a write that continues the write before."""
@@ -698,15 +701,15 @@ class _Positioning:
         return (means[0] - means[1]) / 2
 
 
-def _overheads(reads_ms: float, writes_ms: float) -> dict[str, float]:
+def _overheads(reads_ms: float, writes_after_reads_ms: float, writes_ms: float) -> dict[str, float]:
     """Return the keys of the overheads of commands."""
-    times = {"read": round(reads_ms, 4), "write": round(writes_ms, 4)}
-    return {
-        f"{kind}_{outcome}_after_{before}_ms": time
-        for kind, time in times.items()
-        for outcome in ("hit", "miss")
-        for before in times
+    times = {
+        "read_{}_after_read_ms": reads_ms,
+        "read_{}_after_write_ms": reads_ms,
+        "write_{}_after_read_ms": writes_after_reads_ms,
+        "write_{}_after_write_ms": writes_ms,
     }
+    return {key.format(outcome): round(time, 4) for key, time in times.items() for outcome in ("hit", "miss")}
 
 
 def _within_skews(device: dict[str, Any], period: float) -> dict[str, Any]:
@@ -734,32 +737,48 @@ def _tuned(
     import numpy as np
 
     measured = positioning.accesses.service_ms
-    wanted, wanted_settle = positioning.seeks(measured)
+    wanted, wanted_writes = positioning.seeks(measured)
 
     def slope(watermark: float) -> float:
         return abs(positioning.slope_of_reads(measured - serve({**device, "read_watermark": watermark})))
 
     device = {**device, "read_watermark": min(WATERMARKS, key=slope)}
+    tried: list[tuple[float, dict[str, Any]]] = []
     for _ in range(TUNING_STEPS):
         modelled = serve(device)
-        found, settle = positioning.seeks(modelled)
+        tried.append((_error_ms(positioning.accesses, modelled), device))
+        found, writes = positioning.seeks(modelled)
         points = np.array(device["seek"]["points"])
         more = np.interp(points[:, 0], wanted.distances, wanted.times_ms)
         more -= np.interp(points[:, 0], found.distances, found.times_ms)
         device = dict(device)
         times = np.maximum.accumulate(np.maximum(points[:, 1] + more, 0.0))
         device["seek"] = {"curve": "table", "points": [[d, round(t, 4)] for d, t in zip(points[:, 0].tolist(), times.tolist(), strict=True)]}
-        if settle and wanted_settle:
-            device["write_settle_ms"] = max(device["write_settle_ms"] + wanted_settle[0] - settle[0], 0.0)
+        after_reads, after_writes = (each - other for each, other in zip(wanted_writes, writes, strict=True))
         later = positioning.later_writes_ms(measured - modelled)
         later += device["write_completion_ms"] - device["read_completion_ms"]
-        overhead = device["write_miss_after_write_ms"]
-        overhead += positioning.sequential_write_ms(measured) - positioning.sequential_write_ms(modelled)
-        device |= _overheads(max(positioning.base_ms + min(later, 0.0), 0.0), max(overhead, 0.0))
+        sequential = positioning.sequential_write_ms(measured) - positioning.sequential_write_ms(modelled)
+        after_writes -= sequential
+        # A settling time is not negative.
+        more_settle = max(after_writes, -device["write_settle_ms"])
+        device["write_settle_ms"] += more_settle
+        device |= _overheads(
+            max(positioning.base_ms + min(later, 0.0), 0.0),
+            max(device["write_miss_after_read_ms"] + after_reads - more_settle, 0.0),
+            max(device["write_miss_after_write_ms"] + sequential, 0.0),
+        )
         device["write_completion_ms"], device["read_completion_ms"] = round(max(later, 0.0), 4), round(max(-later, 0.0), 4)
         device = _within_skews(device, positioning.period)
-        if DEBUG: print({k: device[k] for k in ("head_switch_ms","write_settle_ms","write_completion_ms","read_completion_ms","write_miss_after_write_ms","read_watermark")}, np.round(more[::4],2), "err", round(float((modelled-measured).mean()),3))
-    return device
+        if DEBUG: print(tried[-1][0], {k: device[k] for k in ("head_switch_ms","write_settle_ms","write_completion_ms","read_completion_ms","write_miss_after_write_ms","write_miss_after_read_ms","read_watermark")}, np.round(more[::4],2), "err", round(float((modelled-measured).mean()),3))
+    return min(tried, key=lambda each: each[0])[1]
+
+
+def _error_ms(accesses: PassiveAccesses, modelled: "Floats") -> float:
+    """Return the demerits of reads and writes, weighted by their numbers."""
+    import numpy as np
+
+    kinds = [rows for rows in (accesses.reads, ~accesses.reads) if rows.any()]
+    return sum(float(np.mean(rows)) * demerit_ms(accesses.service_ms[rows], modelled[rows]) for rows in kinds)
 
 
 def _device(
@@ -781,7 +800,7 @@ def _device(
     agreeing[order[near]] = True
     base, bus = _overhead(accesses, follows, period) or (0.0, 0.0)
     positioning = _Positioning(accesses, zones, bounds, agreeing, period, base)
-    seeks, settle = positioning.seeks(accesses.service_ms)
+    seeks, _ = positioning.seeks(accesses.service_ms)
     curve = [
         [float(distance), round(max(float(time) - base, 0.0), 4)]
         for distance, time in zip(seeks.distances, seeks.times_ms, strict=True)
@@ -814,9 +833,9 @@ def _device(
         "sparing": "sectors-per-cylinder" if zones[0].spares else "tracks-per-zone",
         "rotation_rpm": 60_000 / period,
         "seek": {"curve": "table", "points": curve},
-        "head_switch_ms": round(max(seeks.head_switch_ms[0] - base, 0.0), 4) if seeks.head_switch_ms else 0.0,
-        "write_settle_ms": round(max(settle[0], 0.0), 4) if settle else 0.0,
-        **_overheads(base, base),
+        "head_switch_ms": 0.0,
+        "write_settle_ms": 0.0,
+        **_overheads(base, base, base),
         "bus_ms_per_block": round(bus, 7),
         "read_completion_ms": 0.0,
         "write_completion_ms": 0.0,
