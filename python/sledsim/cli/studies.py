@@ -84,6 +84,7 @@ Examples:
   sledsim calibrate --jobs my-drive --filename /dev/sdb
   sledsim calibrate --jobs my-drive --filename /dev/sdb --capacity 2TB
   sledsim calibrate my-drive --out my-drive.toml
+  sledsim calibrate m.trace --out fitted.toml
   sledsim calibrate m.trace --from cheetah9LP.parv --out fitted.toml
 """
 HIT_RATIO_EXAMPLES = """\b
@@ -850,7 +851,7 @@ def validate_drive(
 def calibrate(
     measured: Annotated[
         Path | None,
-        typer.Argument(metavar="[FOLDER|TRACE]", help="Folder with fio's logs of the jobs; with --from, a trace."),
+        typer.Argument(metavar="[FOLDER|TRACE]", help="Folder with fio's logs of the jobs, or a trace."),
     ] = None,
     jobs: Annotated[
         str | None, typer.Option("--jobs", metavar="FOLDER", help="Write jobs for fio to a folder and exit.")
@@ -887,8 +888,8 @@ def calibrate(
 
     First write jobs with --jobs and run them with fio in their folder: reads.fio only reads, writes.fio overwrites
     data. Then name the folder. The command prints the fitted parameters with intervals, and the errors on reads that
-    it did not use for the fit. With --from, it fits times of an existing model to the first half of a trace and tests
-    them on the second half.
+    it did not use for the fit. With a trace of measured service times instead, it fits a model to the first half and
+    tests it on the second half; with --from, it fits only times of an existing model.
     """
     from sledsim.studies.drive_calibration.calibration import calibrate_drive
     from sledsim.studies.drive_calibration.refinement import refine_drive
@@ -908,14 +909,8 @@ def calibrate(
         if given is not None:
             raise typer.BadParameter("has an effect only with --jobs", param_hint=name)
     check_target(out, [".toml"])
-    if specs is not None:
+    if specs is not None or measured.is_file():
         found = refine_drive(specs, measured, progress=True)
-    elif measured.is_file():
-        message = (
-            "add --from SPECS: a DiskSim or device file of this drive, or the disk of the catalogue with the nearest "
-            "speed and capacity (sledsim list); a trace doesn't show the layout"
-        )
-        raise typer.BadParameter(message, param_hint="TRACE")
     else:
         found = calibrate_drive(measured, progress=True)
     print_result(found, as_json=as_json)

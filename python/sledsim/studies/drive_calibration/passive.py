@@ -28,11 +28,13 @@ __all__ = ["PassiveAccesses", "model_of_trace"]
 #: Resolution of times in the search of the period, ms, and time over which speeds may drift, ms.
 TIME_BIN_MS, STEADY_MS = 0.2, 20_000.0
 #: Largest distances of LBNs of two accesses whose angles differ little, and most such successors of an access.
-NEAR_SECTORS, SUCCESSORS = (8, 24), 16
+NEAR_SECTORS, SUCCESSORS = (8, 24, 100), 16
 #: Rates of angles that are tried for these distances, revolutions a sector.
-NEAR_RATES = (0.0, 1 / 150, 1 / 80)
+NEAR_RATES = (0.0, 1 / 800, 1 / 300, 1 / 150, 1 / 80)
 #: Log-likelihood above that of the best of all frequencies by chance: one false period in 1,000 traces without one.
 LEAST_EVIDENCE = 7.0
+#: Least service time of an access to the medium, ms.
+LEAST_SERVICE_MS = 1.0
 #: Accesses of a window, in the order of LBNs, that shows the mean rate of angles.
 WINDOW = 60
 #: Fewest and most sectors of a track.
@@ -53,11 +55,12 @@ MOST_NEW_SLIPS, SLIP_COST = 3, 6.0
 AGREES = 0.1
 #: Simulations that adapt times.
 TUNING_STEPS = 10
-DEBUG = True
 #: Shares of a read in the buffer before its transfer that are tried.
 WATERMARKS = (0.0, 0.25, 0.5, 0.75, 1.0)
 #: Largest settling time of a write as a share of the skew between tracks.
 MOST_SETTLING = 0.9
+#: Remarks on parameters.
+UNCHANGED, NOT_DECIDED = "not identifiable from this trace", "not identifiable: another number fits about as well"
 #: Sectors by which the boundary of a cylinder may be wrong.
 MOST_OFF = 3
 #: Least share of accesses that end as the layout says.
@@ -78,6 +81,8 @@ class PassiveAccesses:
         True for reads.
     service_ms, end_ms
         Service time, and time of the end.
+    alone
+        True if the access began after the end of the one before.
     """
 
     lbns: "Integers"
@@ -85,6 +90,7 @@ class PassiveAccesses:
     reads: "NDArray[np.bool_]"
     service_ms: "Floats"
     end_ms: "Floats"
+    alone: "NDArray[np.bool_]"
 
     def rows(self, chosen: "NDArray[Any] | slice") -> "PassiveAccesses":
         """Return some of the accesses."""
@@ -190,7 +196,7 @@ def model_of_trace(
     follows = np.zeros(len(accesses.lbns), dtype=np.bool_)
     follows[1:] = accesses.lbns[1:] == accesses.ends[:-1]
     # Sequential accesses and the fastest ones are those of the buffer.
-    rows = np.flatnonzero(~follows & (accesses.service_ms > 1.0))
+    rows = np.flatnonzero(~follows & accesses.alone & (accesses.service_ms > LEAST_SERVICE_MS))
     order = rows[np.argsort(accesses.ends[rows], kind="stable")]
     random = accesses.rows(order)
     period = _find_period(random)
@@ -202,18 +208,20 @@ def model_of_trace(
             raise _not_shown(source, "tracks")
         period, angles = _without_delays(random, period, segments)
         segments = _segments(random.ends, angles)
-    zones = _fit_zones(random.ends, angles, segments)
+    zones, margin = _fit_zones(random.ends, angles, segments)
     zones, bounds = _bounds(zones, segments, random.ends, angles, capacity)
     residual = _all_residuals(zones, bounds, random.ends, angles)
     near = np.abs(residual) < AGREES
     share = float(near.mean())
     if share < LEAST_SHARE:
         raise _not_shown(source, f"the layout: only {100 * share:.0f} % of accesses agree with the best one")
-    return _device(accesses, order, follows, zones, bounds, residual, period, serve)
+    return _device(accesses, order, follows, zones, bounds, residual, period, margin, serve)
 
 
 def _not_shown(source: str, text: str) -> TraceError:
-    message = f"{source} does not show {text}; add --from SPECS, a model of this drive or of a similar one (sledsim list)"
+    message = (
+        f"{source} does not show {text}; add --from SPECS, a model of this drive or of a similar one (sledsim list)"
+    )
     return make_error(TraceError, "misfit", message, path="trace", value=source)
 
 
@@ -221,7 +229,7 @@ def _find_period(random: PassiveAccesses) -> float | None:
     """Return the rotational period in ms, from accesses with nearby ends; ``None`` if they do not show it."""
     import numpy as np
 
-    best = (LEAST_EVIDENCE, None)
+    best: tuple[float, float | None] = (LEAST_EVIDENCE, None)
     for near in NEAR_SECTORS:
         pairs = [
             (random.ends[later:] - random.ends[:-later], random.end_ms[later:] - random.end_ms[:-later])
@@ -245,7 +253,7 @@ def _find_period(random: PassiveAccesses) -> float | None:
                 at = low + int(np.argmax(sums[low:high]))
                 evidence = max(sums[at], 0) ** 2 / number - np.log(high - low)
                 if evidence > best[0]:
-                    best = (evidence, length * TIME_BIN_MS / at)
+                    best = (float(evidence), length * TIME_BIN_MS / at)
     return best[1]
 
 
@@ -328,7 +336,8 @@ def _linear_residuals(lbns: "Integers", angles: "Floats", segment: _Segment) -> 
 
     rows = slice(segment.first, segment.end)
     turns = np.exp(2j * np.pi * (angles[rows] - segment.rate * (lbns[rows] - lbns[segment.first])))
-    return np.asarray(np.angle(turns * np.exp(-1j * np.angle(turns.mean()))) / (2 * np.pi))
+    residual = np.angle(turns * np.exp(-1j * np.angle(turns.mean()))) / (2 * np.pi)
+    return np.asarray(residual, dtype=np.float64)
 
 
 def _without_delays(random: PassiveAccesses, period: float, segments: list[_Segment]) -> tuple[float, "Floats"]:
@@ -368,15 +377,29 @@ class _Sawteeth(NamedTuple):
         import numpy as np
 
         rows = np.rint(self.length / np.asarray(periods)).astype(np.int64)
-        return self.strength[np.minimum(rows, len(self.strength) - 1)]
+        return np.asarray(self.strength[np.minimum(rows, len(self.strength) - 1)], dtype=np.float64)
 
 
-def _sawteeth(lbns: "Integers", angles: "Floats", segment: _Segment) -> _Sawteeth:
+def _without_tracks(sectors: "Integers", residual: "Floats", period: int) -> "Floats":
+    """Return residual angles less the sawtooth function of the skew between tracks."""
+    import numpy as np
+
+    phases = np.arange(period)
+    saw = (sectors[:, None] - phases) % period / period - 0.5
+    slopes = residual @ saw / (saw**2).sum(axis=0)
+    at = int(np.argmax(np.abs(slopes)))
+    return np.asarray(residual - slopes[at] * saw[:, at], dtype=np.float64)
+
+
+def _sawteeth(lbns: "Integers", angles: "Floats", segment: _Segment, tracks: int | None = None) -> _Sawteeth:
+    """Return the strengths of sawtooth functions, without that of the skew between tracks if their length is given."""
     import numpy as np
 
     residual = _linear_residuals(lbns, angles, segment)
     residual = np.where(np.abs(residual) < 0.4, residual, 0.0)
     sectors = lbns[segment.first : segment.end] - lbns[segment.first]
+    if tracks:
+        residual = _without_tracks(sectors, residual, tracks)
     scale = max(int(1 / segment.rate / (6 * HARMONICS)), 1)
     length = 1 << int(np.ceil(np.log2(8 * (sectors[-1] / scale + 1))))
     lines = np.fft.rfft(np.bincount(sectors // scale, residual, length))
@@ -390,25 +413,32 @@ def _sawteeth(lbns: "Integers", angles: "Floats", segment: _Segment) -> _Sawteet
     return _Sawteeth(np.abs(strength).max(axis=1) / deviation, float(length * scale))
 
 
-def _fit_zones(lbns: "Integers", angles: "Floats", segments: list[_Segment]) -> list[_Zone]:
-    """Return the zones with the numbers of surfaces and of spare sectors that fit all of them best."""
+def _fit_zones(lbns: "Integers", angles: "Floats", segments: list[_Segment]) -> tuple[list[_Zone], float]:
+    """Return the zones with the numbers of surfaces and of spare sectors that fit all of them best.
+
+    The second value is the log-likelihood of that number of surfaces above the next one.
+    """
     import numpy as np
 
     tables = [_sawteeth(lbns, angles, segment) for segment in segments]
-    best: tuple[float, int, int, list[int]] = (-np.inf, 1, 0, [])
+    # The mean rate contains the skews, of less than 0.6 revolutions a track in known drives.
+    lengths = [np.arange(int(np.ceil(1 / each.rate)), int(1.6 / each.rate) + 1) for each in segments]
+    longest = [int(each[np.argmax(table.at(each))]) for each, table in zip(lengths, tables, strict=True)]
+    # The sawtooth of the tracks also has the period of several tracks.
+    without = [_sawteeth(lbns, angles, *each) for each in zip(segments, longest, strict=True)]
+    every: list[tuple[float, int, int, list[int]]] = []
     for surfaces in range(2, MOST_SURFACES + 1):
         for spares in range(MOST_SPARES + 1):
             likely, tracks = -SPARE_PENALTY * (spares > 0), []
-            for segment, table in zip(segments, tables, strict=True):
-                # The mean rate contains the skews, of less than 0.6 revolutions a track in known drives.
-                sectors = np.arange(int(np.ceil(1 / segment.rate)), int(1.6 / segment.rate) + 1)
+            for sectors, table, rest in zip(lengths, tables, without, strict=True):
                 cylinders = sectors * surfaces - spares
-                found = (table.at(cylinders) ** 2 + table.at(cylinders / surfaces) ** 2) / 2
+                found = (rest.at(cylinders) ** 2 + table.at(cylinders / surfaces) ** 2) / 2
                 likely += float(found.max())
                 tracks.append(int(sectors[np.argmax(found)]))
-            best = max(best, (likely, surfaces, spares, tracks))
-    _, surfaces, spares, tracks = best
-    return [
+            every.append((likely, surfaces, spares, tracks))
+    likely, surfaces, spares, tracks = max(every)
+    margin = likely - max(each[0] for each in every if each[1] != surfaces)
+    zones = [
         _fit_zone(
             lbns[segment.first : segment.end],
             angles[segment.first : segment.end],
@@ -416,6 +446,7 @@ def _fit_zones(lbns: "Integers", angles: "Floats", segments: list[_Segment]) -> 
         )
         for segment, sectors in zip(segments, tracks, strict=True)
     ]
+    return zones, margin
 
 
 def _fit_zone(lbns: "Integers", angles: "Floats", zone: _Zone) -> _Zone:
@@ -475,7 +506,7 @@ def _refined(zone: _Zone, lbns: "Integers", angles: "Floats") -> _Zone:
 
 
 def _with_slips(zone: _Zone, lbns: "Integers", angles: "Floats") -> _Zone:
-    """Return a zone with the slipped tracks that its accesses show: the most likely rising sequence of their numbers."""
+    """Return a zone with the slipped tracks that its accesses show: the most likely sequence of their numbers."""
     import numpy as np
 
     known = np.searchsorted(zone.slips, lbns, side="right")
@@ -527,30 +558,26 @@ def _bounds(
         zip(zones, segments, strict=True), zip(zones[1:], segments[1:], strict=True), strict=False
     ):
         rows = slice((segment.first + segment.end) // 2, (following.first + following.end) // 2)
-        before, later = (
-            np.cos(2 * np.pi * each.residuals(lbns[rows], angles[rows])) for each in (zone, after)
-        )
+        before, later = (np.cos(2 * np.pi * each.residuals(lbns[rows], angles[rows])) for each in (zone, after))
         gain = np.concatenate([[0.0], np.cumsum(before - later)])
         cut = int(np.argmax(gain))
-        inside = lbns[rows]
-        middle = float(np.mean(inside[max(cut - 1, 0) : cut + 1]))
+        middle = float(np.mean(lbns[rows][max(cut - 1, 0) : cut + 1]))
         # A zone has whole cylinders.
         start = np.floor((float(zone.physical(bounds[-1])) + MOST_OFF) / zone.cylinder)
         cylinders = max(round(float(zone.physical(round(middle))) / zone.cylinder - start), 1)
-        passed = np.searchsorted(zone.slips, middle, side="right")
-        bounds.append(round(zone.origin + (start + cylinders) * zone.cylinder - passed * zone.sectors))
+        skipped = int(np.searchsorted(zone.slips, middle, side="right")) * zone.sectors
+        bounds.append(round(float(zone.origin + (start + cylinders) * zone.cylinder - skipped)))
     bounds.append(capacity)
     placed = []
     for zone, first, end in zip(zones, bounds[:-1], bounds[1:], strict=True):
-        before = sum(slip <= first for slip in zone.slips)
-        origin = zone.origin - before * zone.sectors
+        origin = zone.origin - sum(slip <= first for slip in zone.slips) * zone.sectors
         # A zone that begins next to a cylinder boundary begins with a cylinder.
-        passed = np.floor((first + MOST_OFF - origin) / zone.cylinder)
-        origin += passed * zone.cylinder
+        origin += int((first + MOST_OFF - origin) // zone.cylinder) * zone.cylinder
         origin = float(first if abs(origin - first) <= MOST_OFF else round(origin))
-        shifted = replace(zone, origin=origin, angle=0.0, slips=tuple(slip for slip in zone.slips if first < slip < end))
-        rows = (lbns > first) & (lbns <= end)
-        turns = np.exp(2j * np.pi * shifted.residuals(lbns[rows], angles[rows])).mean() if rows.any() else 1.0
+        slips = tuple(slip for slip in zone.slips if first < slip < end)
+        shifted = replace(zone, origin=origin, angle=0.0, slips=slips)
+        inside = (lbns > first) & (lbns <= end)
+        turns = np.exp(2j * np.pi * shifted.residuals(lbns[inside], angles[inside])).mean() if inside.any() else 1.0
         placed.append(replace(shifted, angle=float(np.angle(turns)) / (2 * np.pi)))
     return placed, bounds
 
@@ -576,7 +603,9 @@ def _cylinders(zones: list[_Zone], bounds: list[int]) -> list[int]:
     import numpy as np
 
     return [
-        max(int(np.ceil((float(zone.physical(end - 1)) + 1 - MOST_OFF) / zone.cylinder)), 1)
+        max(
+            int(np.ceil((float(zone.physical(end - 1)) + 1 - (MOST_OFF if end < bounds[-1] else 0)) / zone.cylinder)), 1
+        )
         for zone, end in zip(zones, bounds[1:], strict=True)
     ]
 
@@ -599,7 +628,7 @@ def _overhead(accesses: PassiveAccesses, follows: "NDArray[np.bool_]", period: f
     """Return the overhead of a read hit and the time of a sector on the bus, ms, from fast sequential reads."""
     import numpy as np
 
-    rows = follows & accesses.reads & (accesses.service_ms < period / 2)
+    rows = follows & accesses.reads & accesses.alone & (accesses.service_ms < period / 2)
     if rows.sum() < WINDOW:
         return None
     sizes, times = accesses.sectors[rows].astype(np.float64), accesses.service_ms[rows]
@@ -648,7 +677,9 @@ class _Positioning:
         self.distance = np.abs(first[0][self.rows] - last[0][self.rows - 1])
         self.head_changes = first[1][self.rows] != last[1][self.rows - 1]
         sequential = np.zeros(len(sectors), dtype=np.bool_)
-        sequential[1:] = (accesses.lbns[1:] == accesses.ends[:-1]) & ~accesses.reads[1:] & ~accesses.reads[:-1]
+        sequential[1:] = (
+            (accesses.lbns[1:] == accesses.ends[:-1]) & accesses.alone[1:] & ~accesses.reads[1:] & ~accesses.reads[:-1]
+        )
         self.sequential_writes = np.flatnonzero(sequential)
         self.reads, self.after_read = accesses.reads[self.rows], accesses.reads[self.rows - 1]
 
@@ -717,7 +748,9 @@ def _within_skews(device: dict[str, Any], period: float) -> dict[str, Any]:
     import numpy as np
 
     track, cylinder = (
-        min((zone[f"{name}_skew_sectors"] - 0.5) / zone["sectors_per_track"] for zone in device["zones"]) * period
+        float(
+            min((zone[f"{name}_skew_sectors"] - 0.5) / zone["sectors_per_track"] for zone in device["zones"]) * period
+        )
         for name in ("track", "cylinder")
     )
     settle = float(np.clip(device["write_settle_ms"], 0.0, MOST_SETTLING * max(track, 0.0)))
@@ -726,7 +759,10 @@ def _within_skews(device: dict[str, Any], period: float) -> dict[str, Any]:
         **device,
         "head_switch_ms": round(max(track - settle, 0.0), 4),
         "write_settle_ms": round(settle, 4),
-        "seek": {"curve": "table", "points": [[first[0], round(min(first[1], max(cylinder - settle, 0.0)), 4)], *others]},
+        "seek": {
+            "curve": "table",
+            "points": [[first[0], round(min(first[1], max(cylinder - settle, 0.0)), 4)], *others],
+        },
     }
 
 
@@ -744,7 +780,7 @@ def _tuned(
 
     device = {**device, "read_watermark": min(WATERMARKS, key=slope)}
     tried: list[tuple[float, dict[str, Any]]] = []
-    for _ in range(TUNING_STEPS):
+    for step in range(TUNING_STEPS):
         modelled = serve(device)
         tried.append((_error_ms(positioning.accesses, modelled), device))
         found, writes = positioning.seeks(modelled)
@@ -752,8 +788,11 @@ def _tuned(
         more = np.interp(points[:, 0], wanted.distances, wanted.times_ms)
         more -= np.interp(points[:, 0], found.distances, found.times_ms)
         device = dict(device)
-        times = np.maximum.accumulate(np.maximum(points[:, 1] + more, 0.0))
-        device["seek"] = {"curve": "table", "points": [[d, round(t, 4)] for d, t in zip(points[:, 0].tolist(), times.tolist(), strict=True)]}
+        times = np.maximum.accumulate(np.maximum(points[:, 1] + (more if step < 2 else more / 2), 0.0))
+        device["seek"] = {
+            "curve": "table",
+            "points": [[d, round(t, 4)] for d, t in zip(points[:, 0].tolist(), times.tolist(), strict=True)],
+        }
         after_reads, after_writes = (each - other for each, other in zip(wanted_writes, writes, strict=True))
         later = positioning.later_writes_ms(measured - modelled)
         later += device["write_completion_ms"] - device["read_completion_ms"]
@@ -767,9 +806,11 @@ def _tuned(
             max(device["write_miss_after_read_ms"] + after_reads - more_settle, 0.0),
             max(device["write_miss_after_write_ms"] + sequential, 0.0),
         )
-        device["write_completion_ms"], device["read_completion_ms"] = round(max(later, 0.0), 4), round(max(-later, 0.0), 4)
+        device["write_completion_ms"], device["read_completion_ms"] = (
+            round(max(later, 0.0), 4),
+            round(max(-later, 0.0), 4),
+        )
         device = _within_skews(device, positioning.period)
-        if DEBUG: print(tried[-1][0], {k: device[k] for k in ("head_switch_ms","write_settle_ms","write_completion_ms","read_completion_ms","write_miss_after_write_ms","write_miss_after_read_ms","read_watermark")}, np.round(more[::4],2), "err", round(float((modelled-measured).mean()),3))
     return min(tried, key=lambda each: each[0])[1]
 
 
@@ -789,6 +830,7 @@ def _device(
     bounds: list[int],
     residual: "Floats",
     period: float,
+    margin: float,
     serve: "Callable[[dict[str, Any]], Floats]",
 ) -> tuple[dict[str, Any], list[Parameter]]:
     """Return the device with these zones, and its parameters."""
@@ -814,8 +856,8 @@ def _device(
                 "last_cylinder": start + number - 1,
                 "sectors_per_track": zone.sectors,
                 "first_sector_offset": round(zone.angle % 1.0 * zone.sectors, 4),
-                "track_skew_sectors": round(zone.skew % 1.0 * zone.sectors, 4),
-                "cylinder_skew_sectors": round(change % 1.0 * zone.sectors, 4),
+                "track_skew_sectors": round(float(zone.skew % 1.0 * zone.sectors), 4),
+                "cylinder_skew_sectors": round(float(change % 1.0 * zone.sectors), 4),
                 "empty_sectors": int(begin - zone.origin),
                 "spares": zone.spares,
                 "slips": [round((at - zone.origin) / zone.sectors) + i for i, at in enumerate(zone.slips)],
@@ -847,4 +889,56 @@ def _device(
         "almost_read_hits": True,
     }
     device = _tuned(_within_skews(device, period), positioning, serve)
-    return device, []
+    return device, _parameters(device, zones, seeks, residual, float(np.ptp(accesses.end_ms)), margin)
+
+
+def _parameters(
+    device: dict[str, Any], zones: list[_Zone], seeks: SeekFit, residual: "Floats", span_ms: float, margin: float
+) -> list[Parameter]:
+    """Return the parameters with their intervals."""
+    import numpy as np
+
+    near, period = np.abs(residual) < AGREES, 60_000 / device["rotation_rpm"]
+    spread = float(np.std(residual[near])) * period
+    rpm_half = 1.96 * spread * np.sqrt(12 / near.sum()) / span_ms * device["rotation_rpm"]
+    zone, surfaces = zones[0], device["surfaces"]
+    skew_error = spread / np.sqrt(near.sum() / len(zones)) * np.sqrt(12)
+    skews = [device["zones"][0][f"{name}_skew_sectors"] / zone.sectors * period for name in ("track", "cylinder")]
+    tracks = [each.sectors for each in zones]
+    rates = [each.sectors * 512 / period / 1e3 for each in (zones[0], zones[-1])]
+    rows = [
+        Parameter("rotation_rpm", f"{device['rotation_rpm']:.4f}", "rpm", f"±{rpm_half:.1g}"),
+        Parameter("zones", str(len(zones)), "", f"{100 * near.mean():.1f} % of random accesses end as the layout says"),
+        Parameter("sectors_per_track", f"{max(tracks)} to {min(tracks)}", "", "whole numbers"),
+        Parameter("media rate", f"{rates[0]:.2f} to {rates[1]:.2f}", "MB/s", ""),
+        Parameter("surfaces", str(surfaces), "", "" if margin > LEAST_EVIDENCE else NOT_DECIDED),
+        Parameter("cylinders", f"{device['cylinders']:,}", "", "up to the last access"),
+        Parameter("spare sectors of a cylinder", str(zone.spares), "", f"0 to {MOST_SPARES} tried"),
+        Parameter("skipped tracks", str(sum(len(each.slips) for each in zones)), "", "at least"),
+        Parameter("track skew", f"{skews[0]:.3f}", "ms", f"±{skew_error / surfaces:.1g}"),
+        Parameter("cylinder skew", f"{skews[1]:.3f}", "ms", f"±{skew_error:.1g}"),
+        Parameter("order of heads", device["mapping"], "", UNCHANGED),
+    ]
+    points = device["seek"]["points"]
+    for share in (0.0, 1 / 3, 1.0):
+        at = int(np.argmin(np.abs(seeks.distances - share * seeks.distances[-1])))
+        name = f"seek, {points[at][0]:,.0f} cylinders"
+        rows.append(Parameter(name, f"{points[at][1]:.3f}", "ms", f"±{seeks.halves_ms[at]:.2g}"))
+    rows += [
+        Parameter("head_switch_ms", f"{device['head_switch_ms']:.3f}", "ms", "skew less settling, assumed"),
+        Parameter("write_settle_ms", f"{device['write_settle_ms']:.3f}", "ms", ""),
+        *(
+            Parameter(key, f"{device[key]:.3f}", "ms", "")
+            for key in (
+                "read_miss_after_read_ms",
+                "write_miss_after_read_ms",
+                "write_miss_after_write_ms",
+                "read_completion_ms",
+                "write_completion_ms",
+            )
+        ),
+        Parameter("bus_ms_per_block", f"{device['bus_ms_per_block']:.4f}", "ms", ""),
+        Parameter("read_watermark", f"{device['read_watermark']:.2f}", "", "0, 0.25, 0.5, 0.75 and 1 tried"),
+        Parameter("buffer_segments, segment_blocks", "2, 256", "", UNCHANGED),
+    ]
+    return rows
