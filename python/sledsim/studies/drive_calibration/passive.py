@@ -65,7 +65,9 @@ UNCHANGED, NOT_DECIDED = "not identifiable from this trace", "not identifiable: 
 MOST_OFF = 3
 #: Least share of accesses that end as the layout says.
 LEAST_SHARE = 0.4
-#: Largest advantage of layouts without spares, which have fewer parameters: log-likelihood.
+#: Least number of random reads from the medium.
+LEAST_READS = 200
+#: Log-likelihood by which layouts with spares, which have more parameters, must be better.
 SPARE_PENALTY = 3.0
 
 
@@ -201,7 +203,7 @@ def model_of_trace(
     random = accesses.rows(order)
     period = _find_period(random)
     if period is None:
-        raise _not_shown(source, "the rotation: service times are not exact, or the drive completes writes early")
+        raise _not_shown(source, "the rotation: few accesses end near each other, or not at the same angle")
     segments = _segments(random.ends, random.end_ms / period)
     for _ in range(DELAY_STEPS):
         if not segments:
@@ -215,6 +217,8 @@ def model_of_trace(
     share = float(near.mean())
     if share < LEAST_SHARE:
         raise _not_shown(source, f"the layout: only {100 * share:.0f} % of accesses agree with the best one")
+    if (near & random.reads).sum() < LEAST_READS:
+        raise _not_shown(source, f"seeks: it has fewer than {LEAST_READS} random reads in its first half")
     return _device(accesses, order, follows, zones, bounds, residual, period, margin, serve)
 
 

@@ -116,7 +116,7 @@ def refine_drive(
             continue
         text = f"×{1 + value:.3f}" if name in SCALES else f"{value:+.3f}"
         at_bound = value <= replay.lowest[index] + NEGLIGIBLE
-        remarks = [f"{error:.3f}"] if error >= NEGLIGIBLE else []
+        remarks = [f"{'standard error ' if blind else ''}{error:.3f}"] if error >= NEGLIGIBLE else []
         if at_bound:
             remarks.append("at its lower bound")
         elif not remarks:
