@@ -407,7 +407,7 @@ def _sawteeth(lbns: "Integers", angles: "Floats", segment: _Segment, tracks: int
     scale = max(int(1 / segment.rate / (6 * HARMONICS)), 1)
     length = 1 << int(np.ceil(np.log2(8 * (sectors[-1] / scale + 1))))
     lines = np.fft.rfft(np.bincount(sectors // scale, residual, length))
-    rows = np.arange(int(1.05 * segment.rate * length * scale))
+    rows = np.arange(int(2.1 * segment.rate * length * scale))
     phases = np.arange(PHASES) / PHASES
     strength = np.zeros((len(rows), PHASES))
     for harmonic in range(1, HARMONICS + 1):
@@ -425,8 +425,8 @@ def _fit_zones(lbns: "Integers", angles: "Floats", segments: list[_Segment]) -> 
     import numpy as np
 
     tables = [_sawteeth(lbns, angles, segment) for segment in segments]
-    # The mean rate contains the skews, of less than 0.6 revolutions a track in known drives.
-    lengths = [np.arange(int(np.ceil(1 / each.rate)), int(1.6 / each.rate) + 1) for each in segments]
+    # The strongest mean rate contains a skew of -0.5 to 0.5 revolutions a track.
+    lengths = [np.arange(int(np.ceil(0.5 / each.rate)), int(1.5 / each.rate) + 1) for each in segments]
     longest = [int(each[np.argmax(table.at(each))]) for each, table in zip(lengths, tables, strict=True)]
     # The sawtooth of the tracks also has the period of several tracks.
     without = [_sawteeth(lbns, angles, *each) for each in zip(segments, longest, strict=True)]
