@@ -905,7 +905,7 @@ def _parameters(
     near, period = np.abs(residual) < AGREES, 60_000 / device["rotation_rpm"]
     spread = float(np.std(residual[near])) * period
     rpm_half = 1.96 * spread * np.sqrt(12 / near.sum()) / span_ms * device["rotation_rpm"]
-    zone, surfaces = zones[0], device["surfaces"]
+    zone, surfaces, is_certain = zones[0], device["surfaces"], margin > LEAST_EVIDENCE
     skew_error = spread / np.sqrt(near.sum() / len(zones)) * np.sqrt(12)
     skews = [device["zones"][0][f"{name}_skew_sectors"] / zone.sectors * period for name in ("track", "cylinder")]
     tracks = [each.sectors for each in zones]
@@ -915,8 +915,8 @@ def _parameters(
         Parameter("zones", str(len(zones)), "", f"{100 * near.mean():.1f} % of random accesses end as the layout says"),
         Parameter("sectors_per_track", f"{max(tracks)} to {min(tracks)}", "", "whole numbers"),
         Parameter("media rate", f"{rates[0]:.2f} to {rates[1]:.2f}", "MB/s", ""),
-        Parameter("surfaces", str(surfaces), "", "" if margin > LEAST_EVIDENCE else NOT_DECIDED),
-        Parameter("cylinders", f"{device['cylinders']:,}", "", "up to the last access"),
+        Parameter("surfaces", str(surfaces), "", "" if is_certain else NOT_DECIDED),
+        Parameter("cylinders", f"{device['cylinders']:,}", "", "up to the last access" if is_certain else NOT_DECIDED),
         Parameter("spare sectors of a cylinder", str(zone.spares), "", f"0 to {MOST_SPARES} tried"),
         Parameter("skipped tracks", str(sum(len(each.slips) for each in zones)), "", "at least"),
         Parameter("track skew", f"{skews[0]:.3f}", "ms", f"±{skew_error / surfaces:.1g}"),
