@@ -1,4 +1,4 @@
-"""`sledsim calibrate --from`: fits to passive traces of simulated drives and, where these are present, real ones."""
+"""`sledsim calibrate` with passive traces of simulated drives and, where these are present, real ones."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import sledsim
+from random_drives import random_drive
 from sledsim import SledsimError, TraceError
 from sledsim.studies.drive_calibration import refine_drive
 from test_real_drives import DRIVES
@@ -112,3 +113,131 @@ def test_a_fit_that_worsens_reads_is_not_accepted() -> None:
     demerits = {each.kind: each.demerit_ms for each in found.residuals}
     assert demerits["reads, fitted"] == demerits["reads, as given"]
     assert "no overheads" in str(found)
+
+
+def test_a_layout_is_found_without_a_model(tmp_path: Path) -> None:
+    zones = [
+        {
+            "first_cylinder": first,
+            "last_cylinder": first + 199,
+            "sectors_per_track": sectors,
+            "track_skew_sectors": round(0.12 * sectors),
+            "cylinder_skew_sectors": round(0.3 * sectors),
+        }
+        for first, sectors in ((0, 60), (200, 52), (400, 43))
+    ]
+    seek = {"curve": "lee", "single_ms": 1.5, "average_ms": 8.0, "full_ms": 16.0}
+    true = {
+        "name": "old",
+        "mechanism": "disk",
+        "block_bytes": 512,
+        "surfaces": 5,
+        "cylinders": 600,
+        "zones": zones,
+        "rotation_rpm": 5400.0,
+        "seek": seek,
+        "head_switch_ms": 1.0,
+        "read_ahead": "segment",
+        "segment_blocks": 256,
+        "bus_ms_per_block": 0.05,
+        "request_overhead_ms": 0.5,
+    }
+    found = refine_drive(None, measured_on(true, tmp_path / "drive.trace", requests=4000, jitter_ms=0.0))
+    made = found.device
+    assert (made["surfaces"], made["cylinders"]) == (5, 600)
+    assert made["rotation_rpm"] == pytest.approx(5400, rel=1e-5)
+    for zone, each in zip(made["zones"], zones, strict=True):
+        assert zone["last_cylinder"] == each["last_cylinder"]
+        assert zone["sectors_per_track"] == each["sectors_per_track"]
+        for name in ("track_skew_sectors", "cylinder_skew_sectors"):
+            assert zone[name] == pytest.approx(each[name], abs=1)
+    assert found.residuals[0].demerit_ms == pytest.approx(0, abs=0.3)
+    assert found.residuals[0].mean_absolute_error_ms == pytest.approx(0, abs=0.5)
+
+
+def test_traces_that_hide_the_rotation_are_an_error(tmp_path: Path) -> None:
+    trace = measured_on({**GIVEN, "rotation": "average"}, tmp_path / "drive.trace", jitter_ms=3.0)
+    with pytest.raises(TraceError, match=r"does not show the rotation.*add --from"):
+        refine_drive(None, trace)
+
+
+#: Bounds of demerits of models of the first half alone, ms, on the second half; docs/how-to/calibrate.md has them.
+BLIND = {"hp_c2247a": 0.18, "hp_c2490a": 0.12, "st41601n": 0.12}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DRIVES)
+def test_models_from_real_traces_alone(name: str) -> None:
+    trace = sample(f"../drives/{name}/{name}.trace")
+    if name not in BLIND:
+        with pytest.raises(TraceError, match="does not show the rotation"):
+            refine_drive(None, trace)
+        return
+    found = refine_drive(None, trace)
+    assert found.residuals[0].demerit_ms is not None
+    assert found.residuals[0].demerit_ms < BLIND[name]
+    assert found.device["surfaces"] == {"hp_c2247a": 13, "hp_c2490a": 18, "st41601n": 17}[name]
+
+
+def small_drive(seed: int) -> dict[str, Any]:
+    """Return a random drive of some gigabytes, with a layout by cylinder and without a write cache."""
+    drive = random_drive(2 * seed + 1)
+    drive.pop("write_cache", None)
+    for zone in drive["zones"]:
+        # An eighth of the cylinders, and a sixth of the sectors of a track, of which each takes six times as long.
+        zone["sectors_per_track"] = max(zone["sectors_per_track"] // 6, 30)
+        for key in ("track_skew_sectors", "cylinder_skew_sectors"):
+            zone[key] = float(round(zone[key] / 6))
+        zone["first_cylinder"] //= 8
+        zone["last_cylinder"] = (zone["last_cylinder"] + 1) // 8 - 1
+    drive["cylinders"] = drive["zones"][-1]["last_cylinder"] + 1
+    drive["bus_ms_per_block"] *= 6
+    return drive
+
+
+def local_trace(device: Mapping[str, Any], path: Path, requests: int = 8000) -> Path:
+    """Write a trace of which a quarter is sequential and a fifth within 400 sectors, at exponential gaps."""
+    random = np.random.default_rng(5)
+    capacity = sledsim.Device(device).capacity_blocks
+    blocks, lbns = random.integers(1, 33, requests), random.integers(0, capacity - 64, requests)
+    kinds = np.where(random.random(requests) < 0.6, "R", "W")
+    chosen = random.random(requests)
+    for row in range(1, requests):
+        if chosen[row] < 0.25:
+            lbns[row], kinds[row] = min(lbns[row - 1] + blocks[row - 1], capacity - 64), kinds[row - 1]
+        elif chosen[row] < 0.45:
+            lbns[row] = np.clip(lbns[row - 1] + random.integers(-400, 400), 0, capacity - 64)
+    gaps = random.exponential(15_000, requests) + 500
+
+    def write(times_ms: Any, gaps_us: Any) -> Path:
+        rows = zip(kinds, lbns, blocks, times_ms, gaps_us, strict=True)
+        path.write_text(
+            "".join(f"{kind} Miss {lbn} {size} {1e3 * ms:.3f} {gap:.3f}\n" for kind, lbn, size, ms, gap in rows)
+        )
+        return path
+
+    times = sledsim.studies.validate_drive(device, write(np.ones(requests), gaps)).columns["modelled_ms"].astype(float)
+    # Completions are up to tens of microseconds late; the next request is not.
+    late = 0.01 * np.abs(random.standard_normal(requests))
+    return write(times + late, gaps - 1e3 * late)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 9))
+def test_layouts_of_random_drives_are_found(tmp_path: Path, seed: int) -> None:
+    true = small_drive(seed)
+    found = refine_drive(None, local_trace(true, tmp_path / "drive.trace"))
+    tracks = [[zone["sectors_per_track"] for zone in each["zones"]] for each in (true, found.device)]
+    agreement = found.residuals[0]
+    print(
+        seed,
+        true["surfaces"],
+        found.device["surfaces"],
+        true["cylinders"],
+        found.device["cylinders"],
+        *tracks,
+        agreement,
+    )
+    # docs/how-to/calibrate.md has these figures.
+    assert agreement.demerit_ms is not None
+    assert agreement.demerit_ms < 0.06 * agreement.measured_mean_ms

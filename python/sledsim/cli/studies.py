@@ -84,6 +84,7 @@ Examples:
   sledsim calibrate --jobs my-drive --filename /dev/sdb
   sledsim calibrate --jobs my-drive --filename /dev/sdb --capacity 2TB
   sledsim calibrate my-drive --out my-drive.toml
+  sledsim calibrate m.trace --out fitted.toml
   sledsim calibrate m.trace --from cheetah9LP.parv --out fitted.toml
 """
 HIT_RATIO_EXAMPLES = """\b
@@ -857,7 +858,7 @@ def validate_drive(
 def calibrate(
     measured: Annotated[
         Path | None,
-        typer.Argument(metavar="FOLDER|TRACE", help="Folder with fio's logs of the jobs; with --from, a trace."),
+        typer.Argument(metavar="FOLDER|TRACE", help="Folder with fio's logs of the jobs, or a trace."),
     ] = None,
     jobs: Annotated[
         str | None, typer.Option("--jobs", metavar="FOLDER", help="Write jobs for fio to a folder and exit.")
@@ -900,8 +901,8 @@ def calibrate(
 
     First write jobs with --jobs and run them with fio in their folder: reads.fio only reads, writes.fio overwrites
     data. Then name the folder. The command prints the fitted parameters with intervals, and the errors on reads that
-    it did not use for the fit. With --from, it fits times of an existing model to the first half of a trace and tests
-    them on the second half.
+    it did not use for the fit. With a trace of measured service times instead, it fits a model to the first half and
+    tests it on the second half; with --from, it fits only times of an existing model.
     """
     from sledsim.studies.drive_calibration.calibration import calibrate_drive
     from sledsim.studies.drive_calibration.refinement import refine_drive
@@ -924,14 +925,8 @@ def calibrate(
     check_target(out, [".toml"])
     if dilation is not None and (specs is not None or measured.is_file()):
         raise typer.BadParameter("has an effect only with a folder of jobs", param_hint="--dilation")
-    if specs is not None:
+    if specs is not None or measured.is_file():
         found = refine_drive(specs, measured, progress=True)
-    elif measured.is_file():
-        message = (
-            "add --from SPECS: a DiskSim or device file of this drive, or the disk of the catalogue with the nearest "
-            "speed and capacity (sledsim list devices); a trace doesn't show the layout"
-        )
-        raise typer.BadParameter(message, param_hint="TRACE")
     else:
         found = calibrate_drive(measured, dilation=1.0 if dilation is None else dilation, progress=True)
     print_result(found, as_json=as_json)

@@ -130,8 +130,9 @@ class DriveCalibration(Tabled, Plain):
     def tables(self) -> list[Table]:
         """Return the tables of parameters, of errors, and of parameters that the given model lacks."""
         rows = [[each.name, each.value, each.unit, each.interval] for each in self.parameters]
+        only_errors = self.is_passive and not any(each.interval.startswith("±") for each in self.parameters)
         parameters = Table(
-            ["parameter", "value", "unit", "standard error" if self.is_passive else "interval"],
+            ["parameter", "value", "unit", "standard error" if only_errors else "interval"],
             rows,
             title=f"drive of {self.source}",
             left=frozenset({2, 3}),

@@ -242,6 +242,9 @@ def _layout(found: list[tuple[ZoneMap, int, int]], probes: Accesses, period: flo
         ends = [zone.first for zone in placed[1:]] + [capacity]
         # The tracks between changes are those of a cylinder, or of a group on one surface.
         for group in {None if surfaces == changes else changes, changes}:
+            if surfaces == 1 and group and group <= MOST_SURFACES:
+                # Skews that repeat after so few tracks are those of several surfaces.
+                continue
             layout = DiskLayout(placed, ends, surfaces, group)
             moves, share, _ = find_moves(probes, layout, period)
             contradicted = misfit_ms(moves.rows(moves.reads), period) / MISFIT_SCALE_MS + ODD_READ_PENALTY * (1 - share)

@@ -12,7 +12,8 @@ from sledsim.show.faults import make_error
 from sledsim.show.progress import ProgressBar
 from sledsim.studies.drive_calibration.calibration import DriveCalibration, Residual
 from sledsim.studies.drive_calibration.fitting import Parameter
-from sledsim.studies.validation.drive import MEASURED, demerit_ms, measured_model
+from sledsim.studies.drive_calibration.passive import PassiveAccesses, model_of_trace
+from sledsim.studies.validation.drive import MEASURED, demerit_ms, measured_model, measured_trace
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,7 +70,7 @@ UNCHANGED = "not identifiable from this trace"
 
 
 def refine_drive(
-    specs: str | Path | Mapping[str, Any], trace: "TraceLike", *, progress: bool = False
+    specs: str | Path | Mapping[str, Any] | None, trace: "TraceLike", *, progress: bool = False
 ) -> DriveCalibration:
     """Fit times of a drive model to the first half of a trace, and compare both with the second half.
 
@@ -81,7 +82,10 @@ def refine_drive(
 
     Parameters
     ----------
-    specs, trace
+    specs
+        As for :func:`~sledsim.studies.validate_drive`; ``None`` to estimate the model, with its layout, from the first
+        half of the trace.
+    trace
         As for :func:`~sledsim.studies.validate_drive`.
     progress
         True for a progress bar on a terminal.
@@ -91,22 +95,28 @@ def refine_drive(
     SledsimError
         If the drive is not a disk, or as for :func:`~sledsim.studies.validate_drive`.
     TraceError
-        If the trace has fewer than 1000 requests.
+        If the trace has fewer than 1000 requests, or does not show the layout of a drive without a model.
     """
     import numpy as np
 
+    estimated: list[Parameter] = []
+    blind = specs is None
+    if specs is None:
+        specs, estimated = _estimated_model(trace)
     model = measured_model(specs, trace)
     replay = _Replay(model)
     fit = _choose(replay, progress=progress)
-    parameters = []
+    parameters = estimated
     for index, (name, unit, _) in enumerate(CHANGES):
         value, error = fit.changes[index], fit.standard_errors[index]
         if abs(value) < NEGLIGIBLE:
+            if blind:
+                continue
             parameters.append(Parameter(name, "unchanged", unit, UNCHANGED))
             continue
         text = f"×{1 + value:.3f}" if name in SCALES else f"{value:+.3f}"
         at_bound = value <= replay.lowest[index] + NEGLIGIBLE
-        remarks = [f"{error:.3f}"] if error >= NEGLIGIBLE else []
+        remarks = [f"{'standard error ' if blind else ''}{error:.3f}"] if error >= NEGLIGIBLE else []
         if at_bound:
             remarks.append("at its lower bound")
         elif not remarks:
@@ -115,10 +125,11 @@ def refine_drive(
             remarks.append("not identifiable by itself")
         parameters.append(Parameter(name, text, unit, "; ".join(remarks)))
     kept = [label for key, label in KEPT_PARTS.items() if replay.device.get(key)]
-    parameters.append(Parameter(", ".join(["zones, skews, buffer", *kept]), "unchanged", "", UNCHANGED))
+    if not blind:
+        parameters.append(Parameter(", ".join(["zones, skews, buffer", *kept]), "unchanged", "", UNCHANGED))
     number = len(replay.measured)
     start, fitted = (replay.serve(changes, number) for changes in (0 * fit.changes, fit.changes))
-    residuals, notes = [], [] if fit.changes.any() else ["no correction is accepted: the model stays as given"]
+    residuals, notes = [], [] if blind or fit.changes.any() else ["no correction is accepted: the model stays as given"]
     for kind, rows in (("all", np.ones(number, dtype=np.bool_)), ("reads", replay.read), ("writes", ~replay.read)):
         second = rows & (np.arange(number) >= replay.half)
         if second.any():
@@ -134,8 +145,8 @@ def refine_drive(
                 )
                 for label, found in ((f"{kind}, fitted", fitted), (f"{kind}, as given", start))
             ]
-            residuals += pair
-            notes += _notes(kind, *pair)
+            residuals += pair[:1] if blind else pair
+            notes += [] if blind else _notes(kind, *pair)
     return DriveCalibration(
         _changed(replay.device, fit.changes),
         parameters,
@@ -145,6 +156,50 @@ def refine_drive(
         notes=notes,
         left_out=model.left_out,
     )
+
+
+def _estimated_model(trace: "TraceLike") -> tuple[dict[str, Any], list[Parameter]]:
+    """Return the keys of a drive that is estimated from the first half of a trace, and its parameters."""
+    import numpy as np
+
+    opened, columns = measured_trace(trace)
+    file = Path(opened.name).name
+    requests = len(columns["read"])
+    _require_requests(requests, opened.path)
+    lbns, sectors = (columns[name].astype(np.int64) // 512 for name in ("offset_bytes", "bytes"))
+    if opened.format == MEASURED:
+        service = columns["service_ns"].astype(np.float64) / 1e6
+        gaps = columns["gap_ns"].astype(np.float64) / 1e6
+        end = np.cumsum(service) + np.concatenate([[0.0], np.cumsum(gaps)[:-1]])
+    else:
+        service = columns["response_ns"].astype(np.float64) / 1e6
+        end = columns["time_ns"].astype(np.float64) / 1e6 + service
+    alone = end - service >= np.concatenate([[-np.inf], np.maximum.accumulate(end)[:-1]]) - 1e-6
+    alone &= ~columns["flush"].astype(np.bool_) & (sectors > 0)
+    read = columns["read"].astype(np.bool_)
+    keys = {"format": MEASURED, "mode": "closed"} if opened.format == MEASURED else {}
+    workload, half = opened.workload(**keys), slice(requests // 2)
+    accesses = PassiveAccesses(lbns, sectors, read, service, end, alone).rows(half)
+
+    def serve(device: Mapping[str, Any]) -> "NDArray[np.float64]":
+        return _served_ms(workload, device, requests // 2)
+
+    return model_of_trace(accesses, int((lbns + sectors).max()), file, serve)
+
+
+def _require_requests(number: int, file: Path | None) -> None:
+    if number < LEAST_REQUESTS:
+        message = f"{number:,} requests: a fit needs at least {LEAST_REQUESTS:,}"
+        raise make_error(TraceError, "out-of-range", message, path="trace", value=number, file=file)
+
+
+def _served_ms(workload: Mapping[str, Any], device: Mapping[str, Any], requests: int) -> "NDArray[np.float64]":
+    """Return the modelled times of the first requests of a trace, ms."""
+    import numpy as np
+
+    scenario = {"workload": workload, "system": {"device": device}, "run": {"requests": requests}}
+    log = run_resolved(resolve(scenario), log=True).log
+    return log["response_ns"][np.argsort(log["id"])].astype(np.float64) / 1e6
 
 
 def _notes(kind: str, fitted: Residual, given: Residual) -> list[str]:
@@ -202,11 +257,7 @@ class _Replay:
         self.workload = values["workload"]
         column = "service_ns" if model.trace.format == MEASURED else "response_ns"
         self.measured = model.measured[column].astype(np.float64) / 1e6
-        if len(self.measured) < LEAST_REQUESTS:
-            message = f"{len(self.measured):,} requests: a fit needs at least {LEAST_REQUESTS:,}"
-            raise make_error(
-                TraceError, "out-of-range", message, path="trace", value=len(self.measured), file=model.trace.path
-            )
+        _require_requests(len(self.measured), model.trace.path)
         self.read = model.measured["read"].astype(np.bool_)
         self.half = len(self.measured) // 2
         self.fold = np.arange(self.half) * FOLDS // self.half
@@ -216,15 +267,7 @@ class _Replay:
 
     def serve(self, changes: "NDArray[np.float64]", requests: int) -> "NDArray[np.float64]":
         """Return the modelled times of the first requests, ms."""
-        import numpy as np
-
-        scenario = {
-            "workload": self.workload,
-            "system": {"device": _changed(self.device, changes)},
-            "run": {"requests": requests},
-        }
-        log = run_resolved(resolve(scenario), log=True).log
-        return log["response_ns"][np.argsort(log["id"])].astype(np.float64) / 1e6
+        return _served_ms(self.workload, _changed(self.device, changes), requests)
 
     def modelled(self, changes: "NDArray[np.float64]") -> "NDArray[np.float64]":
         """Return the modelled times of the first half, ms; calls with recent changes need no simulation."""

@@ -36,6 +36,7 @@ __all__ = [
     "demerit_ms",
     "left_out_table",
     "measured_model",
+    "measured_trace",
     "validate_drive",
 ]
 
@@ -382,6 +383,15 @@ def measured_model(
     resolved = resolve({"workload": workload, "system": {"device": device}}, overrides)
     _require_inside(drive_of(resolved.values["system"])["device"], measured, opened.path)
     return MeasuredModel(resolved, opened, measured, left_out)
+
+
+def measured_trace(trace: TraceLike) -> "tuple[Trace, dict[str, NDArray[np.generic]]]":
+    """Open a trace with measured times, and return it with its columns.
+
+    Errors are those of :func:`validate_drive`.
+    """
+    opened = _measured_trace(trace, 0, sort=False)
+    return opened, _columns(opened)
 
 
 def _device(specs: str | Path | Mapping[str, Any]) -> tuple[Mapping[str, Any], DiskSimImport | None]:
