@@ -97,7 +97,7 @@ impl Spindle {
     pub fn time_ns(&self, turn: u128) -> u64 {
         debug_assert!(turn < 1 << 72, "{turn} is more than 256 revolutions");
         // The product of an angle and the period could exceed 128 bits, so the lowest eight bits of the angle are dropped.
-        let turn = u128::from((turn >> 8) as u64);
+        let turn = (turn >> 8) & u128::from(u64::MAX);
         ((turn * u128::from(self.period) + (1 << (PERIOD_PLACES + 55))) >> (PERIOD_PLACES + 56)) as u64
     }
 
