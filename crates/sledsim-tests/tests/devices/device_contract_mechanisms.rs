@@ -156,6 +156,7 @@ fn check_bounds(device: &dyn Mechanism, now: Time, random: &mut Stream) {
     let here = device.cylinder(now);
     assert!(here < device.dimensions().cylinders);
     let bound = |cylinder| device.cylinder_bound_ns(now, cylinder);
+    let bounds = device.rotating().and_then(|rotating| rotating.cylinder_bounds(now));
     let rotating = device.rotating().and_then(|rotating| Some((rotating, rotating.platter(now)?)));
     for _ in 0..4 {
         let lbn = random.below(device.dimensions().capacity_blocks);
@@ -166,6 +167,9 @@ fn check_bounds(device: &dyn Mechanism, now: Time, random: &mut Stream) {
         let positioning_ns = device.positioning_ns(now, location);
         assert_eq!(positioning_ns, device.positioning_ns(now, location), "queries change nothing");
         assert!(bound(cylinder) <= positioning_ns, "{location:?}: {} > {positioning_ns}", bound(cylinder));
+        if let Some(bounds) = bounds {
+            assert_eq!(bounds.bound_ns(cylinder), bound(cylinder), "the table equals the function");
+        }
         if let Some((rotating, platter)) = &rotating {
             let turned_ns = platter.passes_ns(rotating.angle(location), bound(cylinder));
             assert!(turned_ns <= positioning_ns, "{location:?}: {turned_ns} > {positioning_ns}");

@@ -5,7 +5,7 @@ use std::ops::Range;
 use dyn_clone::DynClone;
 
 use super::disk::{CommandQueue, WriteCache};
-use super::{Estimate, MechanismState, MotionLog, Plan, Platter, Together};
+use super::{CylinderBounds, Estimate, MechanismState, MotionLog, Plan, Platter, Together};
 use crate::engine::details::Count;
 use crate::engine::random::Stream;
 use crate::engine::Stop;
@@ -219,6 +219,11 @@ pub trait Rotating {
 
     /// Returns the angle of the first bit of `location` on the [`Platter`]; the same at all times.
     fn angle(&self, location: Location) -> u64;
+
+    /// Returns [`Mechanism::cylinder_bound_ns`] at `now` as a table, if it depends on the distance alone.
+    fn cylinder_bounds(&self, _now: Time) -> Option<CylinderBounds<'_>> {
+        None
+    }
 }
 
 /// A mechanism that accesses blocks of several requests in one pass.

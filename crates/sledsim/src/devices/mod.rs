@@ -21,6 +21,6 @@ pub use mechanism::{
     VolatileCache, WriteCaching,
 };
 pub use motion_log::{Arc, AxisMotion, MotionLog, Movement, RecordedArc};
-pub use platter::Platter;
+pub use platter::{CylinderBounds, Platter};
 
 pub use crate::service::{EnergyLedger, Phases, RequestEnergy, Service, State, STATES};

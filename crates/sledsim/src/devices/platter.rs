@@ -1,4 +1,4 @@
-//! The rotation of a platter, as far as it bounds positioning times.
+//! The rotation of a platter and the seek times of an arm, as far as they bound positioning times.
 
 use crate::convert::{to_u32, to_u64};
 
@@ -12,7 +12,6 @@ pub struct Platter {
     angle: u64,
     /// Angle of a nanosecond, rounded down.
     turn_per_ns: u64,
-    slack: u64,
     /// Time from now, ns, for which angle errors are well below a sixty-fourth of a revolution.
     precise_ns: u64,
 }
@@ -21,10 +20,14 @@ impl Platter {
     /// Greatest error, ns, of the angles of the platter and a location and of the instants that the device rounds to whole
     /// nanoseconds, taken together.
     const TOLERANCE_NS: u64 = 2;
-    /// Revolutions after which [`Platter::window`] does not restrict angles, because each adds the error of a rounded revolution.
+    /// Revolutions after which a time does not give an angle, because each adds the error of a rounded revolution.
     const PRECISE_REVOLUTIONS: u64 = 8;
-    /// Shortest revolution, ns, of which [`Platter::window`] restricts angles: a sixty-fourth is 64 ns.
+    /// Shortest revolution, ns, of which a time gives an angle: a sixty-fourth is 64 ns.
     const PRECISE_REVOLUTION_NS: u64 = 1 << 12;
+    /// Longest one: the angle of [`Self::PRECISE_REVOLUTIONS`] is too small by less than a nanosecond.
+    const PRECISE_REVOLUTION_MOST_NS: u64 = 1 << 30;
+    /// Greatest error, ns, of such an angle.
+    const PRECISE_ERROR_NS: u64 = Self::TOLERANCE_NS + Self::PRECISE_REVOLUTIONS;
 
     /// A platter that has `angle` under a head now, and each angle again after `revolution_ns` (rounded down). With several arms
     /// a revolution is the time from one arm to the next. `None` if the revolution is too short compared with the tolerance.
@@ -34,12 +37,10 @@ impl Platter {
             return None;
         }
         let turn_per_ns = u64::MAX / revolution_ns;
-        let precise_ns = if revolution_ns < Self::PRECISE_REVOLUTION_NS {
-            0
-        } else {
-            revolution_ns.saturating_mul(Self::PRECISE_REVOLUTIONS)
-        };
-        Some(Self { revolution_ns, angle, turn_per_ns, slack: turn_per_ns * Self::TOLERANCE_NS, precise_ns })
+        let is_precise =
+            revolution_ns >= Self::PRECISE_REVOLUTION_NS && revolution_ns <= Self::PRECISE_REVOLUTION_MOST_NS;
+        let precise_ns = if is_precise { revolution_ns * Self::PRECISE_REVOLUTIONS } else { 0 };
+        Some(Self { revolution_ns, angle, turn_per_ns, precise_ns })
     }
 
     /// Returns the sixty-fourth of a revolution that an angle lies in, as a single bit.
@@ -73,11 +74,15 @@ impl Platter {
     }
 
     /// Returns a lower bound on the time until `angle` passes under a head that is on its track `on_track_ns` from now or later.
+    #[inline]
     #[must_use]
     pub fn passes_ns(&self, angle: u64, on_track_ns: u64) -> u64 {
-        // With the slack, an angle that is just passing does not count as one that has just passed.
-        let ahead = angle.wrapping_sub(self.angle).wrapping_add(self.slack);
-        let first_ns = ((u128::from(ahead) * u128::from(self.revolution_ns)) >> 64) as u64;
+        if on_track_ns < self.precise_ns {
+            let turned = on_track_ns.wrapping_mul(self.turn_per_ns);
+            let wait_ns = self.wait_ns(angle.wrapping_sub(turned), Self::PRECISE_ERROR_NS);
+            return on_track_ns + wait_ns.saturating_sub(Self::PRECISE_ERROR_NS + Self::TOLERANCE_NS + 1);
+        }
+        let first_ns = self.wait_ns(angle, Self::TOLERANCE_NS);
         let latest_ns = first_ns + Self::TOLERANCE_NS;
         // Rounded down, a revolution is too short by less than a nanosecond.
         let revolutions = match on_track_ns.saturating_sub(latest_ns) {
@@ -86,6 +91,42 @@ impl Platter {
         };
         let passes_ns = first_ns + revolutions * self.revolution_ns;
         on_track_ns.max(passes_ns.saturating_sub(2 * Self::TOLERANCE_NS + 1))
+    }
+
+    /// Returns the time until `angle` passes, plus `error_ns`: an angle that is just passing does not count as one that has just passed.
+    #[inline]
+    fn wait_ns(&self, angle: u64, error_ns: u64) -> u64 {
+        let ahead = angle.wrapping_sub(self.angle).wrapping_add(self.turn_per_ns.wrapping_mul(error_ns));
+        ((u128::from(ahead) * u128::from(self.revolution_ns)) >> 64) as u64
+    }
+}
+
+/// The bounds on positioning times of all cylinders at an instant.
+#[derive(Clone, Copy, Debug)]
+pub struct CylinderBounds<'a> {
+    /// Bound of the arm's own cylinder, ns.
+    pub(super) least_ns: u64,
+    /// Cylinder of the arm.
+    pub(super) cylinder: u32,
+    /// Part of each seek time that a request may not need, ns.
+    pub(super) spare_ns: u64,
+    /// Shortest seek time of each distance on the device and all greater ones, ns.
+    pub(super) seeks_ns: &'a [u32],
+}
+
+impl CylinderBounds<'_> {
+    /// Returns the cylinder of the arm.
+    #[must_use]
+    pub const fn cylinder(&self) -> u32 {
+        self.cylinder
+    }
+
+    /// Returns the bound of a cylinder, ns.
+    #[inline]
+    #[must_use]
+    pub fn bound_ns(&self, cylinder: u32) -> u64 {
+        let seek_ns = self.seeks_ns[self.cylinder.abs_diff(cylinder) as usize];
+        self.least_ns + u64::from(seek_ns).saturating_sub(self.spare_ns)
     }
 }
 
@@ -126,9 +167,9 @@ mod tests {
             for (from_ns, to_ns) in [(on_track_ns, exact_ns), (exact_ns, exact_ns), (0, exact_ns + 1_000_000)] {
                 prop_assert!(platter.window(from_ns, to_ns) & bit != 0, "{} passes from {} to {}", bit, from_ns, to_ns);
             }
-            prop_assert!(revolution_ns < 1 << 12 || on_track_ns > 4 * revolution_ns || platter.window(on_track_ns, on_track_ns).count_ones() == 4);
+            prop_assert!(!(1 << 12..1 << 30).contains(&revolution_ns) || on_track_ns > 4 * revolution_ns || platter.window(on_track_ns, on_track_ns).count_ones() == 4);
             // Each whole revolution in between is rounded down by less than a nanosecond.
-            let early_ns = 4 * Platter::TOLERANCE_NS + 2 + on_track_ns / revolution_ns + 1;
+            let early_ns = 2 * Platter::PRECISE_ERROR_NS + 2 + on_track_ns / revolution_ns + 1;
             let just_missed = exact_ns < on_track_ns + revolution_ns + early_ns && exact_ns + early_ns > on_track_ns + revolution_ns;
             prop_assert!(bound_ns + early_ns >= exact_ns || just_missed, "{} before {}", bound_ns, exact_ns);
         }

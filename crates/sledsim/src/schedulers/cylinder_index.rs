@@ -231,8 +231,20 @@ impl CylinderIndex {
 
     /// Returns the request in `span` with the shortest positioning time; the oldest of equals.
     pub(super) fn nearest(&self, span: Span, now: Time, device: &dyn Mechanism) -> Option<Key> {
-        if let Some(platter) = device.rotating().and_then(|rotating| rotating.platter(now)) {
-            return self.nearest_on_platter(span, now, device, &platter);
+        let rotating = device.rotating();
+        if let Some((rotating, platter)) = rotating.and_then(|rotating| Some((rotating, rotating.platter(now)?))) {
+            let best = Best::default();
+            return match rotating.cylinder_bounds(now) {
+                Some(bounds) => {
+                    let (here, cylinder_bound_ns) = (bounds.cylinder(), |cylinder| bounds.bound_ns(cylinder));
+                    PlatterSearch { pending: self, span, now, device, platter, here, cylinder_bound_ns, best }.run()
+                }
+                None => {
+                    let here = device.cylinder(now);
+                    let cylinder_bound_ns = |cylinder| device.cylinder_bound_ns(now, cylinder);
+                    PlatterSearch { pending: self, span, now, device, platter, here, cylinder_bound_ns, best }.run()
+                }
+            };
         }
         self.cheapest(
             span,
@@ -240,72 +252,6 @@ impl CylinderIndex {
             |_, cylinder| device.cylinder_bound_ns(now, cylinder),
             |location| device.positioning_ns(now, location),
         )
-    }
-
-    /// See [`CylinderIndex::nearest`]. Words of 64 cylinders are skipped if none of their angles passes in time.
-    fn nearest_on_platter(&self, span: Span, now: Time, device: &dyn Mechanism, platter: &Platter) -> Option<Key> {
-        let here = device.cylinder(now);
-        let bounded = |word: usize| {
-            let nearest = here.clamp(first_of(word), last_of(word));
-            BoundedWord { word, bound_ns: device.cylinder_bound_ns(now, nearest) }
-        };
-        let (first, last) = (word_of(span.first), word_of(span.last));
-        let start = word_of(here).clamp(first, last);
-        let word_above = |from| self.occupied.word_at_or_above(from).filter(|&word| word <= last).map(bounded);
-        let word_below = |from: usize| {
-            let from = from.checked_sub(1)?;
-            self.occupied.word_at_or_below(from).filter(|&word| word >= first).map(bounded)
-        };
-        let (mut above, mut below) = (word_above(start), word_below(start));
-        let mut best = Best::default();
-        loop {
-            let is_below = match (&above, &below) {
-                (Some(above), Some(below)) => below.bound_ns < above.bound_ns,
-                (above, _) => above.is_none(),
-            };
-            let nearer = if is_below { below } else { above };
-            let Some(BoundedWord { word, bound_ns }) = nearer else { break };
-            if best.beats(bound_ns) {
-                break;
-            }
-            self.search_word(word, bound_ns, span, now, device, platter, &mut best);
-            if is_below {
-                below = word_below(word);
-            } else {
-                above = word_above(word + 1);
-            }
-        }
-        best.key()
-    }
-
-    /// Offers the groups in a word of cylinders that may be better than the best so far. `word_bound_ns` is a lower bound on their
-    /// positioning times.
-    #[allow(clippy::too_many_arguments, reason = "the state of one search")]
-    #[inline]
-    fn search_word(
-        &self,
-        word: usize,
-        word_bound_ns: u64,
-        span: Span,
-        now: Time,
-        device: &dyn Mechanism,
-        platter: &Platter,
-        best: &mut Best<u64>,
-    ) {
-        let window = best.cost().map_or(u64::MAX, |best_ns| platter.window(word_bound_ns, best_ns));
-        if self.angles[word] & window == 0 {
-            return;
-        }
-        for cylinder in self.occupied.members(word).filter(|&it| it >= span.first && it <= span.last) {
-            let mut bound_ns = None;
-            for group in self.groups(cylinder).filter(|group| Platter::sixty_fourth(group.angle) & window != 0) {
-                let bound_ns = *bound_ns.get_or_insert_with(|| device.cylinder_bound_ns(now, cylinder));
-                // The bound is cheaper than the positioning time.
-                if !best.beats(platter.passes_ns(group.angle, bound_ns)) {
-                    best.offer(device.positioning_ns(now, group.location), group);
-                }
-            }
-        }
     }
 
     /// Returns the request in `span` with the lowest `cost`, the oldest of equals, as an exhaustive search would.
@@ -336,6 +282,80 @@ pub(super) struct Arrival<'a> {
     /// When it became ready.
     pub(super) ready: Time,
     pub(super) group: &'a Group,
+}
+
+/// A search for the request with the shortest positioning time on a device with a platter; see [`CylinderIndex::nearest`].
+struct PlatterSearch<'a, B> {
+    pending: &'a CylinderIndex,
+    span: Span,
+    now: Time,
+    device: &'a dyn Mechanism,
+    platter: Platter,
+    /// Cylinder of the mechanism.
+    here: u32,
+    /// [`Mechanism::cylinder_bound_ns`].
+    cylinder_bound_ns: B,
+    best: Best<u64>,
+}
+
+impl<B: Fn(u32) -> u64> PlatterSearch<'_, B> {
+    /// Goes outwards by words of 64 cylinders. Words are skipped if none of their angles passes in time.
+    fn run(mut self) -> Option<Key> {
+        let occupied = &self.pending.occupied;
+        let here = self.here;
+        let (first, last) = (word_of(self.span.first), word_of(self.span.last));
+        let start = word_of(here).clamp(first, last);
+        let bounded = |search: &Self, word: usize| {
+            let nearest = here.clamp(first_of(word), last_of(word));
+            BoundedWord { word, bound_ns: (search.cylinder_bound_ns)(nearest) }
+        };
+        let word_above = |search: &Self, from| {
+            occupied.word_at_or_above(from).filter(|&word| word <= last).map(|word| bounded(search, word))
+        };
+        let word_below = |search: &Self, from: usize| {
+            let from = from.checked_sub(1)?;
+            occupied.word_at_or_below(from).filter(|&word| word >= first).map(|word| bounded(search, word))
+        };
+        let (mut above, mut below) = (word_above(&self, start), word_below(&self, start));
+        loop {
+            let is_below = match (&above, &below) {
+                (Some(above), Some(below)) => below.bound_ns < above.bound_ns,
+                (above, _) => above.is_none(),
+            };
+            let nearer = if is_below { below } else { above };
+            let Some(BoundedWord { word, bound_ns }) = nearer.filter(|word| !self.best.beats(word.bound_ns)) else {
+                return self.best.key();
+            };
+            self.search_word(word, bound_ns);
+            if is_below {
+                below = word_below(&self, word);
+            } else {
+                above = word_above(&self, word + 1);
+            }
+        }
+    }
+
+    /// Offers the groups in a word of cylinders that may be better than the best so far. `word_bound_ns` is a lower bound on their
+    /// positioning times.
+    #[inline]
+    fn search_word(&mut self, word: usize, word_bound_ns: u64) {
+        let window = self.best.cost().map_or(u64::MAX, |best_ns| self.platter.window(word_bound_ns, best_ns));
+        let pending = self.pending;
+        if pending.angles[word] & window == 0 {
+            return;
+        }
+        let Span { first, last } = self.span;
+        for cylinder in pending.occupied.members(word).filter(|&it| it >= first && it <= last) {
+            let mut bound_ns = None;
+            for group in pending.groups(cylinder).filter(|group| Platter::sixty_fourth(group.angle) & window != 0) {
+                let bound_ns = *bound_ns.get_or_insert_with(|| (self.cylinder_bound_ns)(cylinder));
+                // The bound is cheaper than the positioning time.
+                if !self.best.beats(self.platter.passes_ns(group.angle, bound_ns)) {
+                    self.best.offer(self.device.positioning_ns(self.now, group.location), group);
+                }
+            }
+        }
+    }
 }
 
 /// A word of cylinders and a lower bound on the positioning times of its locations.

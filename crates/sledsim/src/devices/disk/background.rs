@@ -79,11 +79,14 @@ pub(super) struct ReleasedArms {
 impl DiskDevice {
     /// Adds the work of the task until `now` to `log`, without a change to the drive.
     pub(super) fn add_task_work(&self, log: &mut WorkLog, now: Time) {
-        let (mut task, mut arms) = (self.task, self.arms);
-        while let Some(under_way) = task.filter(|task| task.pass.begin < now) {
-            log.pass(&under_way.pass, under_way.options.op, now);
-            arms[under_way.pass.arm as usize] = under_way.pass.to;
-            task = self.with_next_pass(under_way, &arms);
+        let Some(mut task) = self.task else { return };
+        let mut arms = self.arms;
+        while task.pass.begin < now {
+            log.pass(&task.pass, task.options.op, now);
+            arms[task.pass.arm as usize] = task.pass.to;
+            if !self.plan_next_pass(&mut task, &arms) {
+                return;
+            }
         }
     }
 
@@ -131,8 +134,8 @@ impl DiskDevice {
         }
     }
 
-    /// Returns the task with its next pass, given the arms at the end of the pass under way; `None` if that was the last.
-    pub(super) fn with_next_pass(&self, mut task: Task, arms: &[Arm; 2]) -> Option<Task> {
+    /// Replaces the pass of a task by its next one, given the arms at the end of the pass under way. Returns false if that was the last.
+    pub(super) fn plan_next_pass(&self, task: &mut Task, arms: &[Arm; 2]) -> bool {
         task.options.least_seek_ns = 0;
         let mut at = task.pass.end;
         if task.next < task.limit {
@@ -147,17 +150,17 @@ impl DiskDevice {
             let blocks = BlockRange { first: task.next, end };
             task.pass = Pass::plan(&self.mechanics, at, arms, blocks, &task.options);
             (task.next, task.reads_free_blocks) = (task.pass.end_lbn(), false);
-            return Some(task);
+            return true;
         }
-        let free_blocks = task.free_blocks.take()?;
+        let Some(free_blocks) = task.free_blocks.take() else { return false };
         task.pass = Pass::plan(&self.mechanics, at, arms, free_blocks, &task.options);
         task.reads_free_blocks = true;
-        Some(task)
+        true
     }
 
     /// Completes the pass of the task, which has ended, and plans the next one.
     pub(super) fn complete_pass(&mut self) {
-        let Some(task) = self.task else { return };
+        let Some(mut task) = self.task else { return };
         let done = task.pass;
         self.record_pass(&done, task.options.op, done.end);
         if task.reads_free_blocks {
@@ -165,8 +168,10 @@ impl DiskDevice {
         } else if !task.writes() {
             self.buffer.extend(task.segment, done.end_lbn());
         }
-        self.task = self.with_next_pass(task, &self.arms);
-        if self.task.is_none() {
+        if self.plan_next_pass(&mut task, &self.arms) {
+            self.task = Some(task);
+        } else {
+            self.task = None;
             self.buffer.discard_uncached(task.segment);
         }
     }
@@ -174,10 +179,10 @@ impl DiskDevice {
     /// Completes the passes that have ended at `now`, and updates the segment that the task reads into.
     #[inline]
     pub(super) fn catch_up(&mut self, now: Time) {
-        while self.task.is_some_and(|task| task.pass.end <= now) {
+        while self.task.as_ref().is_some_and(|task| task.pass.end <= now) {
             self.complete_pass();
         }
-        if let Some(task) = self.task.filter(|task| !task.writes() && !task.reads_free_blocks) {
+        if let Some(task) = self.task.as_ref().filter(|task| !task.writes() && !task.reads_free_blocks) {
             self.buffer.extend(task.segment, task.pass.lbn + task.pass.blocks_done(now));
         }
     }
@@ -185,7 +190,7 @@ impl DiskDevice {
     /// Continues the task until all blocks before `end` are read or written; returns the time at which they are, at least `now`.
     pub(super) fn run_task_until(&mut self, end: u64, now: Time) -> Time {
         let mut at = now;
-        while let Some(task) = self.task {
+        while let Some(task) = &self.task {
             // A pass over free blocks comes after the requested blocks, unless the limit has grown since.
             let first = if task.reads_free_blocks { task.next } else { task.pass.lbn };
             if first >= end {
@@ -208,7 +213,7 @@ impl DiskDevice {
     /// Stops the task for a request that arrived at `now`; returns the time at which the request gets the arm. The minimum read-ahead
     /// and a seek under way are completed, and so is a sector, unless the drive can stop within one.
     pub(super) fn stop_task(&mut self, now: Time) -> Time {
-        let Some(task) = self.task else { return now.max(self.free) };
+        let Some(task) = &self.task else { return now.max(self.free) };
         let now = if self.buffer.segment(task.segment).end < task.least {
             self.run_task_until(task.least.min(task.limit), now)
         } else {
@@ -237,7 +242,7 @@ impl DiskDevice {
     pub(super) fn arms_after_task(&self, mut task: Task, now: Time) -> ReleasedArms {
         let mut released = ReleasedArms { at: now.max(self.free), arms: self.arms, arm: self.arm };
         loop {
-            let pass = task.pass;
+            let pass = &task.pass;
             let must_finish = task.writes() || task.next < task.least.min(task.limit);
             if !must_finish && now <= pass.begin {
                 return released;
@@ -245,9 +250,8 @@ impl DiskDevice {
             let is_complete = must_finish || pass.end <= now;
             (released.arms[pass.arm as usize], released.arm) = (pass.to, pass.arm);
             released.at = now.max(if is_complete { pass.end } else { pass.on_track });
-            match self.with_next_pass(task, &released.arms) {
-                Some(next) if is_complete => task = next,
-                _ => return released,
+            if !(is_complete && self.plan_next_pass(&mut task, &released.arms)) {
+                return released;
             }
         }
     }

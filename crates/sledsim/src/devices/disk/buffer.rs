@@ -196,15 +196,17 @@ impl Buffer {
 
     #[inline]
     fn oldest(&self, from: usize, is_preferred: impl Fn(&Segment) -> bool) -> usize {
-        let (mut oldest, mut least) = (from, (u8::MAX, 0));
-        for (index, segment) in self.segments.iter().enumerate().skip(from) {
+        let (mut oldest, mut least) = (from, u64::MAX);
+        for (segment, index) in self.segments[from..].iter().zip(from..) {
             let rank = match segment {
                 segment if segment.first == segment.end => 1,
                 segment if is_preferred(segment) => 0,
                 _ => 2,
             };
-            if (rank, segment.last_use) < least {
-                (oldest, least) = (index, (rank, segment.last_use));
+            // A drive serves far fewer than 2^62 requests.
+            let order = rank << 62 | segment.last_use;
+            if order < least {
+                (oldest, least) = (index, order);
             }
         }
         oldest

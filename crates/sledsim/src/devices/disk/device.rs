@@ -16,8 +16,8 @@ use super::{Arm, CommandQueue, DiskParameters, FastWrite, Mechanics, Place, Read
 use crate::convert::trunc_to_u64;
 use crate::devices::power_manager::PowerManager;
 use crate::devices::{
-    Arc, Coordinates, Dimensions, EnergyLedger, Location, Mechanism, MotionLog, Movement, Platter, Powered, Rotating,
-    Service, VolatileCache, WriteCaching,
+    Arc, Coordinates, CylinderBounds, Dimensions, EnergyLedger, Location, Mechanism, MotionLog, Movement, Platter,
+    Powered, Rotating, Service, VolatileCache, WriteCaching,
 };
 use crate::engine::random::Stream;
 use crate::fault::{Fault, Range};
@@ -472,6 +472,11 @@ impl Rotating for DiskDevice {
     #[inline]
     fn angle(&self, location: Location) -> u64 {
         self.mechanics.passing_angle(self.slot_bits.unpack(location).0)
+    }
+
+    fn cylinder_bounds(&self, now: Time) -> Option<CylinderBounds<'_>> {
+        let SearchStart { least_ns, here, other, .. } = self.search_start(now);
+        self.mechanics.cylinder_bounds(least_ns, here).filter(|_| other.is_none())
     }
 }
 

@@ -25,7 +25,7 @@ impl Divisor {
     pub(super) fn div_rem(self, dividend: u64) -> (u64, u64) {
         // The reciprocal is too small by less than 2^-64, so the quotient is too small by at most one.
         let quotient = ((u128::from(dividend) * u128::from(self.reciprocal)) >> 64) as u64;
-        let remainder = dividend - quotient * self.value;
+        let remainder = dividend.wrapping_sub(quotient.wrapping_mul(self.value));
         if remainder < self.value {
             (quotient, remainder)
         } else {

@@ -340,7 +340,7 @@ impl Layout {
     #[must_use]
     pub fn track_of(&self, lbn: u64) -> BlockRange {
         let z = &self.zones[self.zone_of_lbn(lbn)];
-        z.unit_of(lbn, z.sectors_per_track.value())
+        z.unit_of(lbn, z.sectors_per_track)
     }
 
     /// Returns the LBNs of the cylinder that an LBN lies on, without regard to remaps. With a seek-first mapping: of as many consecutive
@@ -348,7 +348,7 @@ impl Layout {
     #[must_use]
     pub fn cylinder_of(&self, lbn: u64) -> BlockRange {
         let z = &self.zones[self.zone_of_lbn(lbn)];
-        z.unit_of(lbn, z.sectors_per_track.value() * self.surfaces.value())
+        z.unit_of(lbn, Divisor::new(z.sectors_per_track.value() * self.surfaces.value()))
     }
 }
 
@@ -370,11 +370,16 @@ impl ZoneLayout {
     }
 
     /// Returns the LBNs of the unit of `sectors` sectors that an LBN lies in.
-    fn unit_of(&self, lbn: u64, sectors: u64) -> BlockRange {
-        let sector = self.slots.regular_sector(lbn - self.first_lbn);
-        let first = sector - sector % sectors;
+    fn unit_of(&self, lbn: u64, sectors: Divisor) -> BlockRange {
+        let run = self.slots.regular(lbn - self.first_lbn);
+        let passed = sectors.div_rem(run.first).1;
+        let left = sectors.value() - passed;
         let lbn_at = |sector| self.first_lbn + self.slots.blocks_before(sector);
-        BlockRange { first: lbn_at(first), end: lbn_at(first + sectors) }
+        // Without spares and slips in between, LBNs are as far apart as sectors.
+        BlockRange {
+            first: if passed <= run.before { lbn - passed } else { lbn_at(run.first - passed) },
+            end: if left <= run.count { lbn + left } else { lbn_at(run.first + left) },
+        }
     }
 }
 

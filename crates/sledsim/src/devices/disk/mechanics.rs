@@ -6,7 +6,7 @@ use super::rotation::{Angle, Spindle};
 use super::seek::Seek;
 use super::{DiskParameters, Sparing, Zone};
 use crate::convert::trunc_to_u64;
-use crate::devices::Platter;
+use crate::devices::{CylinderBounds, Platter};
 use crate::fault::{Fault, Range};
 use crate::request::Op;
 use crate::time::Time;
@@ -241,12 +241,14 @@ impl Mechanics {
         angle << (self.actuators - 1)
     }
 
-    /// Returns the angle of a number of sectors of a zone, in units of 2^-64 of a revolution: a whole track is 2^64.
+    /// Returns the angle of a number of sectors of a zone, at most a track, in units of 2^-64 of a revolution: a whole track is 2^64.
     #[inline]
     #[must_use]
     pub fn sectors_angle(&self, zone: usize, sectors: u64) -> u128 {
-        // Half the width of a sector leaves room to round up, so that a whole track is exact.
-        ((self.zones[zone].sector >> 1) * u128::from(sectors) + (1 << 62)) >> 63
+        let z = &self.zones[zone];
+        debug_assert!(sectors <= u64::from(z.sectors_per_track), "{sectors} sectors of {}", z.sectors_per_track);
+        // Half the width of a sector leaves room to round up, so that a whole track is exact. Half a revolution does not overflow.
+        (z.sector >> 1).wrapping_mul(u128::from(sectors)).wrapping_add(1 << 62) >> 63
     }
 
     /// Returns the time to move an arm: the longer of seek and head switch, corrected for settling if it is above 0.
@@ -270,6 +272,13 @@ impl Mechanics {
     #[must_use]
     pub fn seek_bound_ns(&self, distance: u32) -> u64 {
         self.seek.bound_ns(distance).saturating_sub(self.settle.read_less_ns)
+    }
+
+    /// Returns `least_ns` plus [`Mechanics::seek_bound_ns`] from `cylinder`, as a table; `None` if the table lacks distances.
+    pub(super) fn cylinder_bounds(&self, least_ns: u64, cylinder: u32) -> Option<CylinderBounds<'_>> {
+        let (spare_ns, seeks_ns) = (self.settle.read_less_ns, self.seek.bounds());
+        let is_complete = seeks_ns.len() >= self.layout.cylinders() as usize;
+        is_complete.then_some(CylinderBounds { least_ns, cylinder, spare_ns, seeks_ns })
     }
 
     /// Returns the angle of an arm's heads; arms are evenly spaced around the platters.

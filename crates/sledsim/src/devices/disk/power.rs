@@ -44,17 +44,19 @@ impl DiskDevice {
     /// background.
     pub(super) fn idle_since(&self, service_end: Time, now: Time) -> Option<Time> {
         let mut since = service_end.max(self.free);
-        let (mut task, mut arms) = (self.task, self.arms);
-        while let Some(under_way) = task {
-            let pass = &under_way.pass;
+        let Some(mut task) = self.task else { return (since <= now).then_some(since) };
+        let mut arms = self.arms;
+        loop {
+            let pass = &task.pass;
             if pass.end > now {
                 return None;
             }
             since = since.max(pass.end);
             arms[pass.arm as usize] = pass.to;
-            task = self.with_next_pass(under_way, &arms);
+            if !self.plan_next_pass(&mut task, &arms) {
+                return (since <= now).then_some(since);
+            }
         }
-        (since <= now).then_some(since)
     }
 
     /// Returns the start of the idle period of all actuators at `now`; `None` while one of them works.

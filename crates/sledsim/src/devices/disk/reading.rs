@@ -1,6 +1,6 @@
 //! Reads: buffer hits, partial hits and misses.
 
-use super::background::ReadAheadRange;
+use super::background::{ReadAheadRange, Task};
 use super::buffer::Lookup;
 use super::bus::{transfer, BusOptions, Chunk};
 use super::device::{service, Command, DiskDevice, ReadWatermark};
@@ -17,8 +17,8 @@ use crate::time::Time;
 impl DiskDevice {
     /// Serves a read.
     pub(super) fn read(&mut self, command: Command) -> Service {
-        let writing = self.task.is_some_and(|task| task.writes());
-        let reading = self.task.filter(|task| !task.writes()).map(|task| task.segment);
+        let writing = self.task.as_ref().is_some_and(Task::writes);
+        let reading = self.task.as_ref().filter(|task| !task.writes()).map(|task| task.segment);
         let lookup = self.buffer.find(command.blocks, reading.filter(|_| self.policy.almost_hits));
         if writing {
             return self.read_during_write_behind(command, lookup);

@@ -95,8 +95,10 @@ impl Spindle {
     #[inline]
     #[must_use]
     pub fn time_ns(&self, turn: u128) -> u64 {
+        debug_assert!(turn < 1 << 72, "{turn} is more than 256 revolutions");
         // The product of an angle and the period could exceed 128 bits, so the lowest eight bits of the angle are dropped.
-        (((turn >> 8) * u128::from(self.period) + (1 << (PERIOD_PLACES + 55))) >> (PERIOD_PLACES + 56)) as u64
+        let turn = (turn >> 8) & u128::from(u64::MAX);
+        ((turn * u128::from(self.period) + (1 << (PERIOD_PLACES + 55))) >> (PERIOD_PLACES + 56)) as u64
     }
 
     /// Returns the time from `ns` after the start of the run until `angle` comes under the head at angle 0.

@@ -360,6 +360,11 @@ impl Seek {
         }
     }
 
+    /// Returns [`Seek::bound_ns`] of the distances from 0 to the end of the table.
+    pub(super) fn bounds(&self) -> &[u32] {
+        &self.bounds
+    }
+
     /// Returns the shortest time of the distance and all later extrema: between two extrema a curve is shortest at one end.
     fn compute_bound_ns(&self, distance: u64) -> u64 {
         if distance == 0 {

@@ -25,19 +25,24 @@ struct Remap {
     spare: u64,
 }
 
-/// Consecutive sectors of a zone that hold consecutive LBNs.
+/// A sector of a zone, and those around it that hold consecutive LBNs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SectorRun {
-    /// First sector.
+    /// The sector.
     pub first: u64,
-    /// Number of sectors; may exceed the track.
+    /// Number of sectors from it on; may exceed the track.
     pub count: u64,
+    /// Number of sectors before it; may exceed the track, and may be less than there are.
+    pub before: u64,
 }
 
-/// Consecutive items of consecutive slots.
+/// An item, and those around it that hold consecutive slots.
 struct ItemRun {
     item: u64,
+    /// Number of items from it on.
     count: u64,
+    /// Number of items before it; may be less than there are.
+    before: u64,
 }
 
 /// An item in the order of the slots.
@@ -267,35 +272,37 @@ impl Slots {
         self.slots * self.item_sectors - self.empty_sectors
     }
 
-    /// Returns the sectors from that of the zone's `block`th LBN on, without regard to remaps, up to the next spare or slip.
-    #[inline]
-    fn regular(&self, block: u64) -> SectorRun {
+    /// Returns the sector of the zone's `block`th LBN, and those around it up to spares and slips, without regard to remaps.
+    #[inline(always)]
+    pub(super) fn regular(&self, block: u64) -> SectorRun {
         let at = block + self.empty_sectors;
         let left = self.slots * self.item_sectors - at;
         if self.item_sectors == 1 {
             let run = self.items_of(at);
-            SectorRun { first: run.item, count: run.count.min(left) }
+            SectorRun { first: run.item, count: run.count.min(left), before: run.before.min(block) }
         } else {
             let (slot, sector) = (at / self.item_sectors, at % self.item_sectors);
             let first = self.items_of(slot).item * self.item_sectors + sector;
-            SectorRun { first, count: (self.item_sectors - sector).min(left) }
+            SectorRun { first, count: (self.item_sectors - sector).min(left), before: sector.min(block) }
         }
     }
 
-    /// Returns the items from that of `slot` on.
-    #[inline]
+    /// Returns the item of `slot`, and those around it.
+    #[inline(always)]
     fn items_of(&self, slot: u64) -> ItemRun {
         match self.slipping {
             Slipping::Zone => {
                 let slips = count_up_to(&self.slots_before, slot);
                 let run = self.slots_before.get(to_usize(slips)).map_or(u64::MAX, |next| next - slot);
+                let before = if slips == 0 { slot } else { slot - self.slots_before[to_usize(slips) - 1] };
                 let index = slot + slips;
                 if self.data == self.unit {
-                    return ItemRun { item: index, count: run };
+                    return ItemRun { item: index, count: run, before };
                 }
                 let (unit, offset) = self.data_divisor.div_rem(index);
                 let first = if self.spares_first { self.unit - self.data } else { 0 };
-                ItemRun { item: unit * self.unit + first + offset, count: run.min(self.data - offset) }
+                let item = unit * self.unit + first + offset;
+                ItemRun { item, count: run.min(self.data - offset), before: before.min(offset) }
             }
             Slipping::Unit => self.items_in_unit(slot),
         }
@@ -321,7 +328,8 @@ impl Slots {
             }
         }
         let run = removed.get(low).map_or(u64::MAX, |next| next - base - low as u64 - index);
-        ItemRun { item: base + index + low as u64, count: run.min(left) }
+        let before = if removed.is_empty() { offset } else { 0 };
+        ItemRun { item: base + index + low as u64, count: run.min(left), before }
     }
 
     /// Returns the removed items of a unit.
@@ -379,7 +387,7 @@ impl Slots {
         }
     }
 
-    /// Returns the sectors from that of the zone's `block`th LBN on, up to the next spare or defect.
+    /// Returns the sector of the zone's `block`th LBN, and those from it on up to the next spare or defect.
     #[inline]
     pub(super) fn sectors(&self, block: u64) -> SectorRun {
         let run = self.regular(block);
@@ -392,15 +400,11 @@ impl Slots {
             Some(remap) if remap.item == item => SectorRun {
                 first: remap.spare * self.item_sectors + offset,
                 count: run.count.min(self.item_sectors - offset),
+                before: 0,
             },
             Some(remap) => SectorRun { count: run.count.min(remap.item * self.item_sectors - run.first), ..run },
             None => run,
         }
-    }
-
-    /// Returns the sector of the zone's `block`th LBN without regard to remaps.
-    pub(super) fn regular_sector(&self, block: u64) -> u64 {
-        self.regular(block).first
     }
 
     /// Returns the LBN in a sector, counted from the zone's first; `None` in a spare or a defect.

@@ -261,9 +261,8 @@ impl DiskDevice {
             let pass = task.pass;
             phases.pass(&pass);
             self.record_pass(&pass, Op::Write, pass.end);
-            match self.with_next_pass(task, &self.arms) {
-                Some(next) => task = next,
-                None => break,
+            if !self.plan_next_pass(&mut task, &self.arms) {
+                break;
             }
         }
         let o = &self.overheads;
