@@ -118,11 +118,15 @@ pub struct ReplayReport {
     pub units: Option<String>,
     /// The replay mode in use: `open`, `closed` or `outstanding`.
     pub mode: String,
+    /// Number of resets of zones that were left out, because the system has no zones at its root; absent if there were none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resets_left_out: Option<u64>,
 }
 
 impl From<Replayed> for ReplayReport {
-    fn from(Replayed { format, detected_by, units, mode }: Replayed) -> Self {
-        Self { format: format.to_owned(), detected_by, units, mode: mode.to_owned() }
+    fn from(Replayed { format, detected_by, units, mode, resets_left_out }: Replayed) -> Self {
+        let resets_left_out = Some(resets_left_out).filter(|resets| *resets > 0);
+        Self { format: format.to_owned(), detected_by, units, mode: mode.to_owned(), resets_left_out }
     }
 }
 
@@ -510,7 +514,9 @@ impl RunReport {
         }
         let misplaced = outcome.failed - outcome.lost - outcome.cut - outcome.oversized;
         if misplaced > 0 {
-            let reasons = "beyond the device, empty, or not at the write pointer of a zone";
+            let reasons =
+                "beyond the device, empty, not at the write pointer of a zone, or a reset of part of a zone or of a \
+                           conventional zone";
             notes.push(format!("{} failed: {reasons}", plural(misplaced, "request")));
         }
         if outcome.oversized > 0 {
