@@ -104,12 +104,13 @@ def simulated(drive: str, job: Job) -> Times:
     left = iter(job.requests)
 
     def submit() -> None:
-        for op, offset, length in left:
-            if op == "sync":
-                kinds[session.flush()] = op
-            else:
-                kinds[session.submit(offset // block, length // block, read=op == "read")] = op
+        if (request := next(left, None)) is None:
             return
+        op, offset, length = request
+        if op == "sync":
+            kinds[session.flush()] = op
+        else:
+            kinds[session.submit(offset // block, length // block, read=op == "read")] = op
 
     for _ in range(job.outstanding):
         submit()
