@@ -1,8 +1,8 @@
 """Compare a drive of the catalogue under fio with its simulation: the second table of docs/how-to/serve.md.
 
 Each row is the same sequence of requests twice: fio's `nbd` engine sends it to `sledsim serve`, and a session simulates
-it. Rows are those of "Drives of today" in docs/reference/validation.md. The load is the number of processors used by
-other programs.
+it. Rows measure the quantities of "Drives of today" in docs/reference/validation.md. The load is the number of
+processors used by other programs.
 
     python tools/serving_drive.py [--drive barracuda-2t] [--share 1]
 """
