@@ -33,8 +33,10 @@ KEYS = {
 #: The folder of reference data, which is not part of this repository.
 REFERENCE = Path(os.environ.get("SLEDSIM_REFERENCE") or ROOT.parent / "shared")
 
-# pytest-xdist sets it. Output of commands has its natural width in tests.
+# Output of commands has its natural width in tests. pytest-xdist sets the variable, and so does readline, which pytest
+# imports, outside `os.environ`.
 os.environ.pop("COLUMNS", None)
+os.unsetenv("COLUMNS")
 
 T = TypeVar("T")
 
