@@ -266,8 +266,10 @@ class PassiveModel:
             at = int(np.argmin(np.abs(distances - share * distances[-1])))
             distance, time = points[at]
             half = self.seeks.halves_ms[at]
+            # Without three accesses at this distance the interval exceeds a revolution.
+            interval = f"±{half:.2g}" if half <= min(time, period) else UNCHANGED
             name = f"seek, {with_count(round(distance), 'cylinder')}"
-            rows.append(Parameter(name, f"{time:.3f}", "ms", f"±{half:.2g}" if half <= time else UNCHANGED))
+            rows.append(Parameter(name, f"{time:.3f}", "ms", interval))
         rows += [
             Parameter("head_switch_ms", f"{device['head_switch_ms']:.3f}", "ms", "skew less settling, assumed"),
             *(Parameter(key, f"{device[key]:.3f}", "ms", remark(key)) for key in TIMES),
@@ -367,7 +369,7 @@ def _find_period(random: PassiveAccesses) -> float | None:
     """Return the rotational period in ms, from accesses with nearby ends; ``None`` if they do not show it."""
     import numpy as np
 
-    best, period = LEAST_EVIDENCE, None
+    best, found = LEAST_EVIDENCE, None
     whole_ms = float(np.ptp(random.end_ms)) + 1
     for near in NEAR_SECTORS:
         pairs = [
@@ -392,23 +394,18 @@ def _find_period(random: PassiveAccesses) -> float | None:
                 at = low + int(np.argmax(sums[low:high]))
                 evidence = max(sums[at], 0) ** 2 / number - np.log(high - low)
                 if evidence > best:
-                    best, period = float(evidence), length * TIME_BIN_MS / at
-                    if whole_ms > MOST_SPAN_MS:
-                        period = _sharpened(period, times, apart * rate, span, whole_ms)
-    return period
+                    best, found = float(evidence), (length * TIME_BIN_MS / at, span, times, apart * rate)
+    if found is None:
+        return None
+    return _sharpened(*found, whole_ms) if whole_ms > MOST_SPAN_MS else found[0]
 
 
-def _sharpened(period: float, times: "Floats", turned: "Floats", span: float, whole_ms: float) -> float:
-    """Return a period that was found from times up to a span, refined with longer ones."""
+def _sharpened(period: float, span: float, times: "Floats", turned: "Floats", whole_ms: float) -> float:
+    """Return a period that was found from times up to a span, refined with all times."""
     import numpy as np
 
-    frequency = 1 / period
-    while span < whole_ms:
-        tried = frequency + np.linspace(-1, 1, 33) / (2 * span)
-        span *= 2
-        rows = np.abs(times) < span
-        frequency = float(max(tried, key=lambda each: np.cos(2 * np.pi * (times[rows] * each - turned[rows])).sum()))
-    return 1 / frequency
+    tried = 1 / period + np.arange(-1 / span, 1 / span, 1 / (8 * whole_ms))
+    return 1 / float(max(tried, key=lambda each: np.cos(2 * np.pi * (times * each - turned)).sum()))
 
 
 def _coherence(turns: "Floats") -> float:
