@@ -34,7 +34,7 @@ NEAR_SECTORS, SUCCESSORS = (8, 24, 100), 15
 #: Rates of angles that are tried for these distances, revolutions a sector.
 NEAR_RATES = (0.0, 1 / 800, 1 / 300, 1 / 150, 1 / 80)
 #: Log-likelihood above that of the best of all frequencies by chance: one false period in 1,000 traces without one.
-LEAST_EVIDENCE = 7.0
+PERIOD_EVIDENCE = 7.0
 #: Log-likelihood above that of all other numbers of surfaces, from which the number counts as identified.
 CLEAR_MARGIN = 7.0
 #: Least service time of an access to the medium, ms.
@@ -89,11 +89,11 @@ ASSUMPTIONS = (
 #: Remarks on parameters.
 UNCHANGED, NOT_DECIDED = "not identifiable from this trace", "not identifiable: another number fits about as well"
 #: Sectors by which the boundary of a cylinder may be wrong.
-MOST_OFF = 3
+BOUNDARY_ERROR = 3
 #: Least share of accesses that end as the layout says.
-LEAST_SHARE = 0.4
-#: Least number of random reads from the medium.
-LEAST_READS = 200
+LEAST_AGREEING = 0.4
+#: Least number of random accesses to the medium, and of random reads that end as the layout says.
+LEAST_RANDOM = 200
 #: Log-likelihood by which layouts with spares, which have more parameters, must be better.
 SPARE_PENALTY = 3.0
 
@@ -246,9 +246,10 @@ class PassiveModel:
         surfaces, is_certain = device["surfaces"], self.margin > CLEAR_MARGIN
         low, high = int(self.random.lbns.min()), int(self.random.ends.max()) - 1
         agree = f"{100 * near.mean():.1f} % of random accesses end as the layout says"
+        digits = int(np.clip(np.ceil(-np.log10(rpm_half)), 4, 8))
         rows = [
             Parameter("random accesses, LBNs", f"{low:,} to {high:,}", "", "the layout outside is extrapolated"),
-            Parameter("rotation_rpm", f"{device['rotation_rpm']:.4f}", "rpm", f"±{rpm_half:.1g}"),
+            Parameter("rotation_rpm", f"{device['rotation_rpm']:.{digits}f}", "rpm", f"±{rpm_half:.1g}"),
             Parameter("zones", str(len(self.zones)), "", agree),
             Parameter("sectors_per_track", f"{max(tracks)} to {min(tracks)}", "", "whole numbers"),
             Parameter("media rate", f"{rates[0]:.2f} to {rates[1]:.2f}", "MB/s", ""),
@@ -312,7 +313,7 @@ def model_of_trace(
     follows[1:] = accesses.lbns[1:] == accesses.ends[:-1]
     # Sequential accesses and the fastest ones are those of the buffer.
     rows = np.flatnonzero(~follows & accesses.alone & (accesses.service_ms > LEAST_SERVICE_MS))
-    if len(rows) < LEAST_READS:
+    if len(rows) < LEAST_RANDOM:
         requests, overlapping = len(accesses.lbns), int((~accesses.alone).sum())
         reason = f"only {len(rows)} random accesses of its first half take more than {LEAST_SERVICE_MS:g} ms"
         if 2 * overlapping > requests:
@@ -338,11 +339,11 @@ def model_of_trace(
     residual = _all_residuals(zones, bounds, random.ends, angles)
     near = np.abs(residual) < AGREES
     share = float(near.mean())
-    if share < LEAST_SHARE:
+    if share < LEAST_AGREEING:
         raise _not_shown(source, f"the layout: only {100 * share:.0f} % of accesses agree with the best one")
-    if (near & random.reads).sum() < LEAST_READS:
+    if (near & random.reads).sum() < LEAST_RANDOM:
         raise _not_shown(
-            source, f"seeks: fewer than {LEAST_READS} random reads of its first half end as the layout says"
+            source, f"seeks: fewer than {LEAST_RANDOM} random reads of its first half end as the layout says"
         )
     period, residual = _refitted_period(period, residual, random.end_ms)
     report(0.95, "times")
@@ -369,7 +370,7 @@ def _find_period(random: PassiveAccesses) -> float | None:
     """Return the rotational period in ms, from accesses with nearby ends; ``None`` if they do not show it."""
     import numpy as np
 
-    best, found = LEAST_EVIDENCE, None
+    best, found = PERIOD_EVIDENCE, None
     whole_ms = float(np.ptp(random.end_ms)) + 1
     for near in NEAR_SECTORS:
         pairs = [
@@ -732,7 +733,7 @@ def _bounds(
         cut = int(np.argmax(gain))
         middle = float(np.mean(lbns[rows][max(cut - 1, 0) : cut + 1]))
         # A zone has whole cylinders.
-        start = np.floor((float(zone.physical(bounds[-1])) + MOST_OFF) / zone.cylinder)
+        start = np.floor((float(zone.physical(bounds[-1])) + BOUNDARY_ERROR) / zone.cylinder)
         cylinders = max(round(float(zone.physical(round(middle))) / zone.cylinder - start), 1)
         skipped = int(np.searchsorted(zone.slips, middle, side="right")) * zone.sectors
         bounds.append(round(float(zone.origin + (start + cylinders) * zone.cylinder - skipped)))
@@ -741,8 +742,8 @@ def _bounds(
     for zone, first, end in zip(zones, bounds[:-1], bounds[1:], strict=True):
         origin = zone.origin - sum(slip <= first for slip in zone.slips) * zone.sectors
         # A zone that begins next to a cylinder boundary begins with a cylinder.
-        origin += int((first + MOST_OFF - origin) // zone.cylinder) * zone.cylinder
-        origin = float(first if abs(origin - first) <= MOST_OFF else round(origin))
+        origin += int((first + BOUNDARY_ERROR - origin) // zone.cylinder) * zone.cylinder
+        origin = float(first if abs(origin - first) <= BOUNDARY_ERROR else round(origin))
         slips = tuple(slip for slip in zone.slips if first < slip < end)
         shifted = replace(zone, origin=origin, angle=0.0, slips=slips)
         inside = (lbns > first) & (lbns <= end)
@@ -773,7 +774,12 @@ def _cylinders(zones: list[_Zone], bounds: list[int]) -> list[int]:
 
     return [
         max(
-            int(np.ceil((float(zone.physical(end - 1)) + 1 - (MOST_OFF if end < bounds[-1] else 0)) / zone.cylinder)), 1
+            int(
+                np.ceil(
+                    (float(zone.physical(end - 1)) + 1 - (BOUNDARY_ERROR if end < bounds[-1] else 0)) / zone.cylinder
+                )
+            ),
+            1,
         )
         for zone, end in zip(zones, bounds[1:], strict=True)
     ]
