@@ -184,6 +184,16 @@ def test_reports_equal_those_of_a_python_session(program: Path, tmp_path: Path, 
     assert session.result().summary["flushes"]["response"]["count"] == (ops == 2).sum()
 
 
+def test_zones_are_reset_from_c(program: Path, tmp_path: Path) -> None:
+    path = tmp_path / "zones.toml"
+    path.write_text('[system]\nkind = "zoned"\nchild = "atlas10k"\nzone_bytes = "1 MiB"\nfull = true\n')
+    # SLEDSIM_RESET of two zones and of a part of one.
+    *back, result = run(program, path, given="0 0 4096 4\n1 0 8 4\n").splitlines()
+    assert [row.split()[-1] for row in back] == ["0", "1"]
+    counts = {each["name"]: each["value"] for each in json.loads(result)["components"][0]["counts"]}
+    assert counts["zone_resets"] == 2
+
+
 @pytest.mark.parametrize(
     ("scheduler", "says"),
     [

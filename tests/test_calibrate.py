@@ -213,6 +213,18 @@ def test_a_folder_without_logs_names_the_next_command(tmp_path: Path) -> None:
         calibrate_drive(tmp_path)
 
 
+@pytest.mark.parametrize("dilation", [0.5, float("inf"), float("nan"), "2", None])
+def test_dilations_out_of_range_are_refused(tmp_path: Path, dilation: Any) -> None:
+    with pytest.raises(sledsim.SledsimError, match=r"dilation = .*from 1 to 1000"):
+        calibrate_drive(tmp_path, dilation=dilation)
+
+
+def test_the_command_refuses_dilations_out_of_range(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    for dilation in ("0.5", "inf", "1001"):
+        found = sledsim_cli("calibrate", tmp_path, "--dilation", dilation)
+        assert (found.status, "--dilation" in found.err) == (2, True), found.err
+
+
 def test_the_logs_that_fio_writes_are_read(tmp_path: Path) -> None:
     if not (fio := shutil.which("fio")):
         pytest.skip("fio is not installed")

@@ -250,7 +250,7 @@ def test_a_disk_has_no_equivalent_blocks(sledsim_cli: Callable[..., Outcome]) ->
     [
         (["--records", "100000000"], ["7.123 GB", "g2 has 3.456 GB", "fewer records"]),
         (["--records", "0"], ["--records = 0", "from 1 to"]),
-        (["--attributes", "8,0,4"], ["attribute 2 of 0 bytes"]),
+        (["--attributes", "8,0,4"], ["attribute 2 has 0 bytes"]),
         (["--attributes", "8,x"], ['--attributes "8,x" is of the wrong type', "numbers between commas"]),
         (["--attributes", ""], ["--attributes", "numbers between commas"]),
         (["--page-bytes", "64"], ["--page-bytes: 64 is too few", "71 bytes"]),

@@ -250,7 +250,7 @@ def blocks_in(text: str) -> Iterator[tuple[str, str]]:
 NUMBER = re.compile(r"^[-×]?[\d,]*\.?\d+(e[-+]?\d+)?$")
 # Counts, ratios and shares without a unit, and columns whose headers or titles have it.
 PURE = re.compile(
-    r"ratio|^×|%|share|fraction|count|requests|runs?$|records|reads$|writes$|flushes$|scv|trial|entered|start-ups|seed|losses|"
+    r"ratio|^×|%|share|fraction|count|requests|runs?$|records|reads$|writes$|flushes$|resets$|scv|trial|entered|start-ups|seed|losses|"
     r"demerit|blocks|sectors|cylinder|zones?|tracks|rows|LBN|tips|pages|hits|gain|device|claims|spares|visits|times|"
     r"P\(loss\)|survival|loss of|failures|repairs|up to|none|point|mJ/|/s$|factor|constants|bidirectional|bits|"
     r"utilisation|^USD$|_per_s$|^to$|rpm|replications|queue|price per|pairs|of the full scan|^MB$|skipped|suspect|"

@@ -1,8 +1,8 @@
 """Compare a drive of the catalogue under fio with its simulation: the second table of docs/how-to/serve.md.
 
 Each row is the same sequence of requests twice: fio's `nbd` engine sends it to `sledsim serve`, and a session simulates
-it. Rows are those of "Drives of today" in docs/reference/validation.md. The load is the number of processors used by
-other programs.
+it. Rows measure the quantities of "Drives of today" in docs/reference/validation.md. The load is the number of
+processors used by other programs.
 
     python tools/serving_drive.py [--drive barracuda-2t] [--share 1]
 """
@@ -104,12 +104,13 @@ def simulated(drive: str, job: Job) -> Times:
     left = iter(job.requests)
 
     def submit() -> None:
-        for op, offset, length in left:
-            if op == "sync":
-                kinds[session.flush()] = op
-            else:
-                kinds[session.submit(offset // block, length // block, read=op == "read")] = op
+        if (request := next(left, None)) is None:
             return
+        op, offset, length = request
+        if op == "sync":
+            kinds[session.flush()] = op
+        else:
+            kinds[session.submit(offset // block, length // block, read=op == "read")] = op
 
     for _ in range(job.outstanding):
         submit()

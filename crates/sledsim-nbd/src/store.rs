@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError, RwLock};
 use crate::files::open_locked;
 use crate::os::zero_range;
 
-/// Data in memory are kept in pages of this size; only pages to which other bytes than zeroes were written exist.
+/// Data in memory are kept in pages of this size; pages that were never written, or only with zeroes, do not exist.
 const PAGE_BYTES: u64 = 1 << 16;
 /// As many zeroes as a page has; they are written to a file in pieces of this size.
 static ZEROES: [u8; PAGE_BYTES as usize] = [0; PAGE_BYTES as usize];

@@ -268,6 +268,7 @@ pub fn trace_info<'py>(
     time_unit: Option<String>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let options = options(format, skip_bad, sort, sector_bytes, columns, [event, time_unit])?;
+    let options = TraceOptions { resets: true, ..options };
     let info =
         python.detach(|| errors::catch_panic(|| TraceInfo::of(watched(&source, &options)?)))?.map_err(read_error)?;
     to_python(python, &to_value(&info))
@@ -292,6 +293,7 @@ pub fn trace_convert(
 ) -> PyResult<u64> {
     let options = options(format, skip_bad, sort, sector_bytes, columns, [event, time_unit])?;
     let to: TraceFormat = to.parse().map_err(errors::trace)?;
+    let options = TraceOptions { resets: to.has_flushes(), ..options };
     python.detach(|| errors::catch_panic(|| traces::convert(watched(&src, &options)?, &dst, to)))?.map_err(read_error)
 }
 

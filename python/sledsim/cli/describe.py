@@ -367,6 +367,8 @@ def _convert(opened: "Trace", out: Path, to: str | None) -> None:
         info = opened.info()
         if info["flushes"]:
             print_text(f"note: {with_count(info['flushes'], 'flush record')} left out: {chosen} has none", err=True)
+        if info["resets"]:
+            print_text(f"note: {with_count(info['resets'], 'reset')} left out: {chosen} has none", err=True)
         if durable := info["durable_writes"]:
             writes = with_count(durable, "durable write")
             print_text(f"note: {writes} written as ordinary writes: {chosen} has no others", err=True)

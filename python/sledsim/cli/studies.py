@@ -881,9 +881,7 @@ def calibrate(
     ] = None,
     dilation: Annotated[
         float | None,
-        typer.Option(
-            "--dilation", metavar="N", min=1.0, help="Dilation of the served drive that FOLDER measured (default: 1)."
-        ),
+        typer.Option("--dilation", metavar="N", help="Dilation of the served drive that FOLDER measured (default: 1)."),
     ] = None,
     specs: Annotated[
         str | None,

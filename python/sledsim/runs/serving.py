@@ -74,6 +74,15 @@ class Served(Tabled, Plain):
         return {"delivery": own, "result": self.result.to_dict()}
 
 
+def require_dilation(dilation: Any) -> None:
+    """Raise if a dilation is not a number from 1 to :data:`MOST_DILATION`."""
+    is_number = isinstance(dilation, Real)
+    if not is_number or not 1 <= dilation <= MOST_DILATION:
+        allowed: dict[str, object] = {"least": 1, "most": MOST_DILATION}
+        value = dilation if is_number else brief(dilation)[0]
+        raise make_error(_core.SledsimError, "out-of-range", path="dilation", value=value, allowed=allowed)
+
+
 def serve(
     system: "ScenarioLike | Model",
     *,
@@ -144,11 +153,7 @@ def serve(
         raise make_error(
             _core.SledsimError, "conflict", ": there is no file to remove: give an image", path="drop", value=drop
         )
-    is_number = isinstance(dilation, Real)
-    if not is_number or not 1 <= dilation <= MOST_DILATION:
-        allowed: dict[str, object] = {"least": 1, "most": MOST_DILATION}
-        value = dilation if is_number else brief(dilation)[0]
-        raise make_error(_core.SledsimError, "out-of-range", path="dilation", value=value, allowed=allowed)
+    require_dilation(dilation)
     at = Path("sledsim.sock") if socket is None and tcp is None else socket
     files = {"socket": at, "image": image, "log": log}
     for key, path in files.items():

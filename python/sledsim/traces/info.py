@@ -21,6 +21,7 @@ OF_DEVICES = {
     "sequential_write_share",
     "devices",
     "flushes",
+    "resets",
     "durable_writes",
 }
 #: Labels of figures whose keys do not explain them.

@@ -33,7 +33,7 @@ impl Case {
 
 const CASES: &[Case] = &[
     Case {
-        name: "constant service, utilisation 0.8",
+        name: "constant service of 1 ms, 800/s",
         settings: &[
             "device=simpledisk-constant",
             "device.access_ms=1",
@@ -44,28 +44,28 @@ const CASES: &[Case] = &[
         reference: 3.0,
     },
     Case {
-        name: "g2, FCFS, light load",
+        name: "g2, FCFS, 380/s",
         settings: &["device=g2", "workload.arrival={kind=\"poisson\", rate_per_s=380}"],
         key: "response",
         targets: &["5%", "1%"],
         reference: 1.165212,
     },
     Case {
-        name: "g2, FCFS, heavy load",
+        name: "g2, FCFS, 1010/s",
         settings: &["device=g2", "workload.arrival={kind=\"poisson\", rate_per_s=1010}"],
         key: "response",
         targets: &["5%", "1%"],
         reference: 2.380874,
     },
     Case {
-        name: "g2, SPTF, heavy load",
+        name: "g2, SPTF, 1300/s",
         settings: &["device=g2", "scheduler=sptf", "workload.arrival={kind=\"poisson\", rate_per_s=1300}"],
         key: "response",
         targets: &["5%", "1%"],
         reference: 2.893573,
     },
     Case {
-        name: "g2, SPTF, exponential sizes",
+        name: "g2, SPTF, exponential sizes, 1000/s",
         settings: &[
             "device=g2",
             "scheduler=sptf",
@@ -77,42 +77,42 @@ const CASES: &[Case] = &[
         reference: 2.287030,
     },
     Case {
-        name: "atlas10k, FCFS",
+        name: "atlas10k, FCFS, 69/s",
         settings: &["device=atlas10k", "workload.arrival={kind=\"poisson\", rate_per_s=69}"],
         key: "response",
         targets: &["5%", "1%"],
         reference: 18.646422,
     },
     Case {
-        name: "atlas10k, SPTF",
+        name: "atlas10k, SPTF, 110/s",
         settings: &["device=atlas10k", "scheduler=sptf", "workload.arrival={kind=\"poisson\", rate_per_s=110}"],
         key: "response",
         targets: &["5%", "1%"],
         reference: 23.854887,
     },
     Case {
-        name: "g2, FCFS, 99th percentile",
+        name: "g2, FCFS, 760/s",
         settings: &["device=g2", "workload.arrival={kind=\"poisson\", rate_per_s=760}"],
         key: "p99",
         targets: &["5%"],
         reference: 4.504483,
     },
     Case {
-        name: "g2, FCFS, energy per request",
+        name: "g2, FCFS, 380/s",
         settings: &["device=g2", "workload.arrival={kind=\"poisson\", rate_per_s=380}"],
         key: "energy",
         targets: &["1%"],
         reference: 0.328851894,
     },
     Case {
-        name: "g2, FCFS, utilisation",
+        name: "g2, FCFS, 380/s",
         settings: &["device=g2", "workload.arrival={kind=\"poisson\", rate_per_s=380}"],
         key: "utilisation",
         targets: &["1%"],
         reference: 0.291692765,
     },
     Case {
-        name: "RAID 5 of 5 g2",
+        name: "RAID 5 of 5 g2, 1500/s",
         settings: &[
             "system.kind=raid5",
             "system.members=[{count=5, device=\"g2\"}]",
@@ -135,7 +135,7 @@ const CASES: &[Case] = &[
         reference: 3.316720,
     },
     Case {
-        name: "g2 under a RAM cache of 16 MiB",
+        name: "g2 under a RAM cache of 16 MiB, 700/s",
         settings: &[
             "system.kind=ram-cache",
             "system.bytes=16777216",
@@ -210,7 +210,7 @@ fn intervals_at_a_precision_contain_the_long_run_value() {
             };
             for &has_controls in estimates {
                 let runs = runs(case, target, has_controls);
-                let estimate = if has_controls { "with control variates" } else { "plain" };
+                let estimate = if has_controls { "corrected" } else { "plain" };
                 let cells = [
                     case.name.to_owned(),
                     format!("{} ± {target}", case.key),
@@ -239,7 +239,7 @@ fn references_are_results_of_long_runs() {
             let target = case.targets.last()?.trim_end_matches('%').parse::<f64>().ok()? / 10.0;
             let more = ["run.requests=400000000".to_owned(), format!("run.precision.{}={target}%", case.key)];
             let found = run(case, &more).precision?.results.remove(0);
-            println!("{}: {:?} ± {:?}", case.name, found.value, found.half_width);
+            println!("{}, {}: {:?} ± {:?}", case.name, case.key, found.value, found.half_width);
             let half_width = found.half_width? * case.reference;
             ((found.value? - case.reference).abs() > 3.0 * half_width).then(|| case.name.to_owned())
         })

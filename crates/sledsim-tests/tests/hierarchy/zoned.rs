@@ -169,6 +169,20 @@ fn writes_wait_while_their_zone_is_rewritten() {
     assert_eq!(order, [read, other_zone, rewrite, same_zone]);
 }
 
+#[test]
+fn a_reset_of_drive_managed_zones_waits_for_their_writes() {
+    let mut host = zoned(&constant(), &json!({"out_of_order": "rewrite", "full": true}));
+    let rewrite = host.submit(Op::Write, 100, 1, Flags::NONE);
+    let reset = host.submit(Op::Reset, 100, 200, Flags::NONE);
+    let write = host.submit(Op::Write, 100, 1, Flags::NONE);
+    let free_zone = host.submit(Op::Reset, 300, 100, Flags::NONE);
+    let done = [(); 4].map(|()| host.completion());
+    assert_eq!(done.map(|done| done.request.id), [free_zone, rewrite, reset, write]);
+    // The first write reads and writes its zone, the second only writes.
+    assert_eq!(done.map(|done| done.service.end.ns() / 1_000_000), [0, 2, 2, 3]);
+    assert_eq!((host.count("zone_resets"), host.count("zone_rewrites")), (3.0, 1.0));
+}
+
 /// A disk of 100 tracks of 100 sectors without skew, which turns in 10 ms and seeks in no time.
 fn disk() -> Value {
     let zone = json!({"first_cylinder": 0, "last_cylinder": 99, "sectors_per_track": 100, "track_skew_sectors": 0, "cylinder_skew_sectors": 0});

@@ -287,9 +287,10 @@ impl DataPlane {
         self.outstanding_bytes
     }
 
-    /// Size of a request to a component.
+    /// Size of the data of a request to a component.
     fn bytes(&self, component: ComponentId, request: &Request) -> u64 {
-        u64::from(request.blocks) * u64::from(self.block_bytes[component.0 as usize])
+        let blocks = if request.transfers_data() { request.blocks } else { 0 };
+        u64::from(blocks) * u64::from(self.block_bytes[component.0 as usize])
     }
 
     pub(super) fn medium(&self, component: ComponentId) -> Option<&Memory> {

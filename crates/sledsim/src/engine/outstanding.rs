@@ -12,7 +12,7 @@ pub(crate) const DATA_BYTES: u64 = 256;
 pub enum Refusal {
     /// The request has no blocks or reaches beyond those of the root.
     OutOfRange,
-    /// The request has more than [`BLOCKS_OF_A_REQUEST`] blocks or [`PARTS_OF_A_REQUEST`] parts.
+    /// The request has more than [`BLOCKS_OF_A_REQUEST`] blocks or [`PARTS_OF_A_REQUEST`] parts, and is no reset.
     TooLarge,
     /// The request resets zones, and the root has none.
     NoZones,
@@ -45,8 +45,12 @@ impl OutstandingParts {
         self.part_bytes = self.part_bytes.into_iter().chain([DATA_BYTES]).min();
     }
 
+    /// Number of parts of a request; a reset is never cut.
     #[inline]
     fn parts_of(&self, request: &Request) -> u64 {
+        if request.op == Op::Reset {
+            return 1;
+        }
         self.parts_of_bytes(u64::from(request.blocks).saturating_mul(self.block_bytes))
     }
 
@@ -62,8 +66,8 @@ impl OutstandingParts {
         if !request.fits(capacity_blocks) {
             return Some(Refusal::OutOfRange);
         }
-        if request.op == Op::Reset && !self.resets_zones {
-            return Some(Refusal::NoZones);
+        if request.op == Op::Reset {
+            return (!self.resets_zones).then_some(Refusal::NoZones);
         }
         let many_blocks = u64::from(request.blocks) > BLOCKS_OF_A_REQUEST.most;
         (many_blocks || self.parts_of(request) > PARTS_OF_A_REQUEST.most).then_some(Refusal::TooLarge)

@@ -241,6 +241,8 @@ impl RequestCounts {
         match refusal {
             Refusal::OutOfRange => self.out_of_range += 1,
             Refusal::TooLarge => self.oversized += 1,
+            // Counted with those that a component refuses.
+            Refusal::NoZones => {}
         }
     }
 }

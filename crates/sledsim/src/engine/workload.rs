@@ -29,6 +29,8 @@ pub struct Replayed {
     pub units: Option<String>,
     /// The replay mode in use.
     pub mode: &'static str,
+    /// Number of resets of zones left out so far, because the root has no zones.
+    pub resets_left_out: u64,
 }
 
 /// Produces arrivals and handles completions, so that closed loops, think times and dependent replay need no special case.

@@ -113,6 +113,15 @@ enum Stage {
     Rewriting,
 }
 
+/// What to do once a lock is granted.
+#[derive(Clone, Debug)]
+enum Action {
+    /// Start a write.
+    Write(Part),
+    /// Complete a reset of the locked zones.
+    CompleteReset(Request, BlockRange),
+}
+
 /// Numbers of events over the measurement window.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counters {
@@ -138,8 +147,8 @@ pub struct Zoned {
     requests: Outstanding<SplitRequest>,
     /// Accesses under way.
     parts: Outstanding<Part>,
-    /// Locks on blocks; writes of a zone wait while it is rewritten.
-    locks: LockQueue<Part>,
+    /// Locks on zones: writes of a zone wait while it is rewritten, and a reset of drive-managed zones waits for their writes.
+    locks: LockQueue<Action>,
     counters: Counters,
 }
 
@@ -169,9 +178,13 @@ impl Zoned {
         BlockRange::new(from, (from + self.zone_blocks).min(self.capacity_blocks))
     }
 
-    /// The zone after another; empty after the last one.
-    fn zone_after(&self, zone: BlockRange) -> BlockRange {
-        BlockRange::new(zone.to, (zone.to + self.zone_blocks).min(self.capacity_blocks))
+    /// The sequential zones that lie entirely in the blocks of a request; `None` without any.
+    fn sequential_zones_in(&self, request: &Request) -> Option<BlockRange> {
+        let [first, last] = [request.lbn, request.end_lbn() - 1].map(|lbn| self.zone(lbn));
+        let from = if first.from == request.lbn { first.from } else { first.to };
+        let to = if last.to == request.end_lbn() { last.to } else { last.from };
+        let from = from.max(self.first_sequential);
+        (from < to).then_some(BlockRange::new(from, to))
     }
 
     fn pointer(&self, zone: BlockRange) -> u64 {
@@ -197,24 +210,33 @@ impl Zoned {
         is_in_order
     }
 
-    /// Empties the sequential zones in the blocks of a reset. Returns false, without an effect, if these are not whole sequential zones and
-    /// the drive is host-managed; a drive-managed one ignores the rest.
-    fn reset(&mut self, request: &Request) -> bool {
-        let (from, to) = (request.lbn, request.end_lbn());
-        let first = self.zone(from);
-        let mut next = if first.from == from { first } else { self.zone_after(first) };
-        let is_whole = first.from == from && from >= self.first_sequential && self.zone(to - 1).to == to;
-        if self.out_of_order == OutOfOrder::Refuse && !is_whole {
-            return false;
+    /// Empties the sequential zones in the blocks of a reset. A host-managed drive refuses other blocks; a drive-managed one ignores them,
+    /// and completes the reset after the outstanding writes of these zones.
+    fn reset(&mut self, request: Request, context: &mut Context<'_>) {
+        let zones = self.sequential_zones_in(&request);
+        let served = Completion::at_once(&request, context.now());
+        if self.out_of_order == OutOfOrder::Refuse && zones != Some(BlockRange::new(request.lbn, request.end_lbn())) {
+            context.complete(&Completion::refused(&request, context.now()));
+            return;
         }
-        while next.from < next.to && next.to <= to {
-            if next.from >= self.first_sequential {
-                self.counters.resets += u64::from(self.pointer(next) > next.from);
-                self.pointers.insert(next.from, next.from);
+        let Some(zones) = zones else {
+            context.complete(&served);
+            return;
+        };
+        let mut next = zones.from;
+        while next < zones.to {
+            let zone = self.zone(next);
+            self.counters.resets += u64::from(self.pointer(zone) > zone.from);
+            self.pointers.insert(zone.from, zone.from);
+            next = zone.to;
+        }
+        match self.out_of_order {
+            OutOfOrder::Refuse => context.complete(&served),
+            OutOfOrder::Rewrite => {
+                self.locks.lock(Action::CompleteReset(request, zones), zones, true);
+                self.start_granted(context);
             }
-            next = self.zone_after(next);
         }
-        true
     }
 
     /// The parts of a request: one for each zone in which it may rewrite, otherwise one.
@@ -247,15 +269,23 @@ impl Zoned {
                 self.counters.rewritten_blocks += part.write_to - part.blocks.to;
             }
         }
-        self.locks.lock(part, zone, is_rewrite);
+        self.locks.lock(Action::Write(part), zone, is_rewrite);
         self.start_granted(context);
     }
 
-    /// Starts the parts whose locks are granted.
+    /// Starts the writes and completes the resets whose locks are granted.
     fn start_granted(&mut self, context: &mut Context<'_>) {
-        while let Some((id, mut part)) = self.locks.next_granted() {
-            part.lock = Some(Lock { id, range: self.zone(part.blocks.from) });
-            self.start(part, context);
+        while let Some((id, action)) = self.locks.next_granted() {
+            match action {
+                Action::Write(mut part) => {
+                    part.lock = Some(Lock { id, range: self.zone(part.blocks.from) });
+                    self.start(part, context);
+                }
+                Action::CompleteReset(request, range) => {
+                    self.locks.release(Lock { id, range });
+                    context.complete(&Completion::at_once(&request, context.now()));
+                }
+            }
         }
     }
 
@@ -295,13 +325,7 @@ impl Component for Zoned {
     fn submit(&mut self, request: Request, context: &mut Context<'_>) {
         let payload = context.payload(&request);
         if request.op == Op::Reset {
-            let now = context.now();
-            let is_accepted = self.reset(&request);
-            context.complete(&if is_accepted {
-                Completion::at_once(&request, now)
-            } else {
-                Completion::refused(&request, now)
-            });
+            self.reset(request, context);
             return;
         }
         if request.op == Op::Write && self.out_of_order == OutOfOrder::Refuse && !self.accept(&request) {

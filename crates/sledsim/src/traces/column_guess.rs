@@ -159,7 +159,7 @@ fn op_codes(column: &Column) -> Option<Option<(String, String)>> {
     codes.sort_unstable();
     codes.dedup();
     let all = |known: &[&str]| codes.iter().all(|code| known.contains(&code.as_str()));
-    if all(&["r", "w", "read", "write", "wf", "f", "flush"]) {
+    if all(&["r", "w", "read", "write", "wf", "f", "flush", "zr", "reset"]) {
         return Some(None);
     }
     let of = |known: &[&str], otherwise: &str| {

@@ -117,7 +117,7 @@ fn build(input: &mut Input, options: &TraceOptions) -> Built {
         if let Some(suggestion) = suggest(map, &head, options) {
             let column = columns.op;
             let problem =
-                format!("column {column} (from 0) has operations other than R, W, WF and F: give their codes");
+                format!("column {column} (from 0) has operations other than R, W, WF, F and ZR: give their codes");
             return Err(Box::new(TraceError::Columns { file, place: Place::Line(1), problem, suggestion }));
         }
     }

@@ -341,6 +341,13 @@ pub struct Others {
     pub setting: Option<(&'static str, &'static str)>,
 }
 
+impl Others {
+    /// Resets of zones that were left out.
+    pub(super) fn resets(count: u64) -> Self {
+        Self { text: format!("but {}, which need a system with zones", counted(count, "reset")), setting: None }
+    }
+}
+
 impl EmptyTrace {
     fn fault(&self) -> Fault {
         let fault = Fault::new(Kind::Missing).in_file(self.file.as_str()).located(self.place);

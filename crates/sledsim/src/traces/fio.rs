@@ -1,8 +1,9 @@
 //! fio's iolog, versions 2 and 3: a line `fio version N iolog`, then one action a line.
 //!
 //! Version 2 has `file action [offset length]`; version 3 puts a timestamp in front. Offset and length are in bytes.
-//! `read` and `write` are requests, `sync` and `datasync` are flushes. A `trim` is a reset of zones: fio sends one for zoned devices.
-//! File actions, waits and `sync_file_range`, which flushes no device, are other records.
+//! `read` and `write` are requests, `sync` and `datasync` are flushes. A `trim` is a reset of zones, as in trim jobs with
+//! `zonemode=zbd`; trims of other drives can't be told apart from it. File actions, waits and `sync_file_range`, which flushes no
+//! device, are other records.
 //!
 //! Timestamps of version 3 are microseconds: fio writes and reads them so (`utime_since_now` in its iolog.c). A log that
 //! another program wrote in another unit is read with [`super::TraceOptions::fio_time_unit`]. Version 2 has no times: every

@@ -36,6 +36,8 @@ pub struct TraceInfo {
     pub writes: u64,
     /// Requests that flush.
     pub flushes: u64,
+    /// Resets of zones, which are not among the records.
+    pub resets: u64,
     /// Writes that must be on the medium when they complete.
     pub durable_writes: u64,
     /// Reads among reads and writes, 0 to 1.
@@ -146,6 +148,7 @@ struct Totals {
     reads: Direction,
     writes: Direction,
     flushes: u64,
+    resets: u64,
     durable_writes: u64,
     first: Option<TraceRecord>,
     last: Time,
@@ -166,6 +169,10 @@ struct Totals {
 
 impl Totals {
     fn add(&mut self, record: &TraceRecord) {
+        if record.op == Op::Reset {
+            self.resets += 1;
+            return;
+        }
         if self.first.is_none() {
             self.first = Some(*record);
         } else {
@@ -259,6 +266,7 @@ impl Totals {
             reads: self.reads.requests,
             writes: self.writes.requests,
             flushes: self.flushes,
+            resets: self.resets + reader.resets(),
             durable_writes: self.durable_writes,
             read_share: per_transfer(self.reads.requests),
             duration_s: ns_to_s(self.first.map_or(0, |first| self.last.saturating_since(first.time))),

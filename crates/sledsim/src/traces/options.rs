@@ -32,7 +32,7 @@ pub struct TraceOptions {
     pub blkparse_event: BlkparseEvent,
     /// Unit of the timestamps of a fio iolog version 3; `None` means microseconds, as fio writes them.
     pub fio_time_unit: Option<TimeUnit>,
-    /// Gives resets of zones, which are other records otherwise.
+    /// Gives resets of zones, which are left out and counted otherwise.
     pub resets: bool,
 }
 

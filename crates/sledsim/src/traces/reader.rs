@@ -5,7 +5,9 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::error::{BadRecord, EmptyTrace, Failure, FieldFault, Nearest, Place, Remedy, TraceError, UnknownContent};
+use super::error::{
+    BadRecord, EmptyTrace, Failure, FieldFault, Nearest, Others, Place, Remedy, TraceError, UnknownContent,
+};
 use super::options::TraceOptions;
 use super::order::{Entry, OrderWindow, HELD_BACK};
 use super::sort::Sorter;
@@ -54,6 +56,8 @@ pub struct TraceReader {
     skipped: u64,
     suspect: u64,
     other: u64,
+    /// Resets left out.
+    resets: u64,
     records: u64,
     /// Bytes of all records given.
     bytes: u64,
@@ -253,6 +257,7 @@ impl TraceReader {
             skipped: 0,
             suspect: 0,
             other: 0,
+            resets: 0,
             records: 0,
             bytes: 0,
             base_ns: 0,
@@ -361,6 +366,12 @@ impl TraceReader {
     #[must_use]
     pub const fn other(&self) -> u64 {
         self.other
+    }
+
+    /// Resets of zones left out so far, see [`TraceOptions::resets`].
+    #[must_use]
+    pub const fn resets(&self) -> u64 {
+        self.resets
     }
 
     /// Requests given so far.
@@ -554,7 +565,7 @@ impl TraceReader {
     fn step(&mut self) -> Result<Stepped, Stop> {
         self.step_offset = self.input.offset();
         match self.parser.next(&mut self.input) {
-            Ok(Some(Step::Request(record))) if record.op == Op::Reset && !self.options.resets => self.other += 1,
+            Ok(Some(Step::Request(record))) if record.op == Op::Reset && !self.options.resets => self.resets += 1,
             Ok(Some(Step::Request(record))) => return Ok(Stepped::Request(record, false)),
             Ok(Some(Step::FlushAnd(record))) => return Ok(Stepped::Request(record, true)),
             Ok(Some(Step::Blank)) => {}
@@ -582,7 +593,7 @@ impl TraceReader {
             },
             skipped: self.skipped,
             other: self.other,
-            others: self.parser.describe_others(),
+            others: if self.resets > 0 { Some(Others::resets(self.resets)) } else { self.parser.describe_others() },
         }))))
     }
 
@@ -713,7 +724,7 @@ impl TraceReader {
     /// Reads on from a bad record as if every bad record were to be skipped, and counts records from the beginning of the
     /// trace. The bad record itself is counted if it `is_past`, and otherwise among the records that were read ahead.
     fn read_rest(&mut self, is_past: bool) -> Trial {
-        let counts = (self.skipped, self.suspect, self.other, self.records);
+        let counts = (self.skipped, self.suspect, self.other, self.resets, self.records);
         let is_behind = matches!(&self.stop, Some(Stop::Bad { fault, .. }) if !fault.is_misplaced);
         self.options.skip_bad = u64::MAX;
         self.skipped += u64::from(is_past) + u64::from(is_behind);
@@ -742,7 +753,7 @@ impl TraceReader {
         let is_complete = self.try_to_end();
         let trial = Trial { good: self.records, bad: self.skipped, is_complete };
         self.window = None;
-        (self.skipped, self.suspect, self.other, self.records) = counts;
+        (self.skipped, self.suspect, self.other, self.resets, self.records) = counts;
         trial
     }
 
@@ -750,7 +761,8 @@ impl TraceReader {
     fn try_to_end(&mut self) -> bool {
         let until_record = self.records + self.skipped + TRIED_RECORDS;
         let until_byte = self.input.offset() + TRIED_BYTES;
-        while self.records + self.skipped + self.other < until_record && self.input.offset() < until_byte {
+        while self.records + self.skipped + self.other + self.resets < until_record && self.input.offset() < until_byte
+        {
             match self.advance() {
                 Ok(Polled::Request(_) | Polled::Nothing) => {}
                 Ok(Polled::End) => return true,

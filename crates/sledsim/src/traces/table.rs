@@ -238,8 +238,8 @@ mod tests {
     }
 
     fn ops(rows: usize) -> Column {
-        let words = ["R", "w", "WF", "flush"].map(str::to_owned).to_vec();
-        Column::Text { words, codes: (0..rows as u32).map(|row| row % 4).collect() }
+        let words = ["R", "w", "WF", "flush", "ZR", "reset"].map(str::to_owned).to_vec();
+        Column::Text { words, codes: (0..rows as u32).map(|row| row % 6).collect() }
     }
 
     fn records(reader: TraceReader) -> Result<Vec<TraceRecord>, TraceError> {
@@ -265,7 +265,7 @@ mod tests {
                 ("dev", Column::Unsigned(numbers(1).map(|row| row % 3).collect())),
                 ("response_us", Column::Float(numbers(1).map(|row| row as f64 * 0.1).collect())),
             ]);
-            let options = TraceOptions::default();
+            let options = TraceOptions { resets: true, ..TraceOptions::default() };
             let from_file = TraceReader::from_reader("t.csv", Box::new(std::io::Cursor::new(as_csv(&table))), &options);
             // A flush has no bytes, whatever the table has in its row.
             let from_file = records(from_file.unwrap()).unwrap();

@@ -125,14 +125,14 @@ impl TraceWriter {
         }
     }
 
-    /// Appends a record, without the contents that the format cannot hold: flags, closed-loop times, and flushes, which are then
-    /// not counted.
+    /// Appends a record, without the contents that the format cannot hold: flags, closed-loop times, and flushes and resets, which are
+    /// then not counted.
     ///
     /// # Errors
     ///
     /// The format counts in sectors and the record is not a whole number of them, or writing fails.
     pub fn write(&mut self, record: &TraceRecord) -> Result<(), TraceError> {
-        if record.op == Op::Flush && !self.format.has_flushes() {
+        if matches!(record.op, Op::Flush | Op::Reset) && !self.format.has_flushes() {
             return Ok(());
         }
         self.records += 1;

@@ -78,8 +78,9 @@ pub struct Replay {
     next_slot_at: Time,
     next_id: u64,
     passes_left: u64,
-    /// Bad records skipped in earlier passes.
+    /// Bad records skipped, and resets left out, in earlier passes.
     skipped_before: u64,
+    resets_before: u64,
     /// Arrivals of the first record of this pass and of the latest record.
     pass_start_ns: u64,
     latest_ns: u64,
@@ -180,6 +181,7 @@ impl Replay {
             next_id: 0,
             passes_left,
             skipped_before: 0,
+            resets_before: 0,
             pass_start_ns: 0,
             latest_ns: 0,
             ended: false,
@@ -252,6 +254,7 @@ impl Replay {
             self.pass_start_ns = self.latest_ns + (self.latest_ns - self.pass_start_ns) / gaps;
             self.completed_ns = None;
             self.skipped_before += self.cursor.reader.skipped();
+            self.resets_before += self.cursor.reader.resets();
             self.cursor = Cursor::open(&self.spec, &self.trace_options)?;
         }
     }
@@ -288,8 +291,14 @@ impl Replay {
             let arrival = Time::from_ns(self.latest_ns);
             return Ok(Some(Request { id: self.next_id, arrival, origin: record.device, ..Request::flush() }));
         }
-        let first = record.offset_bytes / self.block_bytes;
-        let end = (record.offset_bytes + record.bytes).div_ceil(self.block_bytes);
+        let (from_bytes, end_bytes) = (record.offset_bytes, record.offset_bytes + record.bytes);
+        // A reset empties only blocks that lie entirely in it.
+        let (first, end) = if record.op == Op::Reset {
+            let first = from_bytes.div_ceil(self.block_bytes);
+            (first, (end_bytes / self.block_bytes).max(first))
+        } else {
+            (from_bytes / self.block_bytes, end_bytes.div_ceil(self.block_bytes))
+        };
         let Some(lbn) = self.device_lbn(first, end - first) else {
             self.begin_survey(first, end)?;
             return Ok(None);
@@ -311,6 +320,9 @@ impl Replay {
             origin: record.device,
             padding: Padding::NONE,
         };
+        if record.op == Op::Reset {
+            return Ok(Some(request));
+        }
         let inside = record.offset_bytes - first * self.block_bytes;
         let mut request = request.with_needed_bytes(inside, record.bytes, to_u32(self.block_bytes));
         self.needs.apply(self.cursor.reader.records(), &mut request);
@@ -514,6 +526,7 @@ impl Workload for Replay {
             detected_by: reader.detected_by().to_owned(),
             units: reader.units(),
             mode,
+            resets_left_out: self.resets_before + reader.resets(),
         })
     }
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError, TraceError, __version__
 from sledsim.devices.device import Device
+from sledsim.runs.serving import require_dilation
 from sledsim.runs.session import Session
 from sledsim.scenario.disksim import LeftOut
 from sledsim.show.arguments import require_path
@@ -192,13 +193,12 @@ def calibrate_drive(folder: str | Path, *, dilation: float = 1.0, progress: bool
     Raises
     ------
     SledsimError
-        If the folder is not one of jobs, the dilation is below 1, or the logs show no rotation or no tracks.
+        If the folder is not one of jobs, the dilation is not from 1 to 1000, or the logs show no rotation or no tracks.
     TraceError
         If a log is missing or malformed.
     """
     target = require_path(SledsimError, "folder", folder)
-    if not dilation >= 1:
-        raise make_error(SledsimError, "out-of-range", path="dilation", value=dilation, allowed="at least 1")
+    require_dilation(dilation)
     capacity_bytes, scale = read_description(target)
     jobs = {job.name: job for job in make_jobs(capacity_bytes, scale=scale)}
     logs = {name: log for name, job in jobs.items() if (log := _read_log(target, job, dilation)) is not None}

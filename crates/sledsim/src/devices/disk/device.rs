@@ -507,7 +507,8 @@ impl DiskDevice {
         let end = request.end_lbn();
         let command = Command { start: now, at, blocks: BlockRange { first: request.lbn, end } };
         let service = match request.op {
-            Op::Flush | Op::Reset => return self.flush(now, at),
+            Op::Flush => return self.flush(now, at),
+            Op::Reset => unreachable!("only zoned components accept resets"),
             Op::Read => self.read(command),
             Op::Write if request.flags.contains(Flags::DURABLE) => self.write_durably(command),
             Op::Write => self.write(command),

@@ -117,7 +117,8 @@ impl WriteCache {
             return Path::Waits;
         }
         match request.op {
-            Op::Flush | Op::Reset => {
+            Op::Reset => unreachable!("only zoned components accept resets"),
+            Op::Flush => {
                 self.counters.flushes += 1;
                 self.flush = Some(*request);
                 Path::Waits

@@ -119,11 +119,15 @@ pub struct ReplayReport {
     pub units: Option<String>,
     /// The replay mode in use: `open`, `closed` or `outstanding`.
     pub mode: String,
+    /// Number of resets of zones that were left out, because the system has no zones at its root; absent if there were none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resets_left_out: Option<u64>,
 }
 
 impl From<Replayed> for ReplayReport {
-    fn from(Replayed { format, detected_by, units, mode }: Replayed) -> Self {
-        Self { format: format.to_owned(), detected_by, units, mode: mode.to_owned() }
+    fn from(Replayed { format, detected_by, units, mode, resets_left_out }: Replayed) -> Self {
+        let resets_left_out = Some(resets_left_out).filter(|resets| *resets > 0);
+        Self { format: format.to_owned(), detected_by, units, mode: mode.to_owned(), resets_left_out }
     }
 }
 
@@ -499,8 +503,10 @@ fn failures(scenario: &Scenario, outcome: &Outcome) -> Vec<String> {
     });
     let refused = match (has_volumes, has_zones) {
         (true, false) => "outside all volumes",
-        (false, _) => "not at the write pointer of a zone",
-        (true, true) => "outside all volumes, or not at the write pointer of a zone",
+        (false, _) => "writes not at the write pointer of a zone, or resets of other than whole sequential zones",
+        (true, true) => {
+            "outside all volumes, writes not at the write pointer of a zone, or resets of other than whole sequential zones"
+        }
     };
     let [blocks, parts] = [BLOCKS_OF_A_REQUEST.most, PARTS_OF_A_REQUEST.most];
     let large = format!("more than {blocks} blocks, or cut into more than {parts} parts");
