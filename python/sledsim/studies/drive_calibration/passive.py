@@ -49,6 +49,8 @@ SAME_RATE = 0.006
 DELAY_STEPS = 3
 #: Largest residual angle of an access that shows a delay, and residual from which its weight falls, revolutions.
 MOST_DELAYED, LEAST_RESIDUAL = 0.3, 0.02
+#: Shares of the first range of values in which an origin and skews are searched one after the other, and tried values.
+REFINEMENTS, REFINED = (1.0, 0.3, 0.1), 13
 #: Harmonics and phases of the sawtooth functions.
 HARMONICS, PHASES = 4, 24
 #: Most spare sectors of a cylinder that are tried.
@@ -239,8 +241,12 @@ class PassiveModel:
         spread, span_ms = float(np.std(self.residual[near])) * period, float(np.ptp(self.random.end_ms))
         rpm_half = 1.96 * spread * np.sqrt(12 / near.sum()) / span_ms * device["rotation_rpm"]
         skew_half = 1.96 * spread / np.sqrt(near.sum() / len(self.zones)) * np.sqrt(12)
+        # The last step of the search limits the accuracy of skews, too.
+        skew_step = REFINEMENTS[-1] / self.zones[0].surfaces / (REFINED - 1) * period
         first, last = self.zones[0], self.zones[-1]
         skews = [device["zones"][0][f"{name}_skew_sectors"] / first.sectors * period for name in ("track", "cylinder")]
+        halves = (skew_half / first.surfaces + skew_step, skew_half + skew_step * (first.surfaces - 1))
+        condition = "if the beginnings of cylinders are right"
         tracks = [each.sectors for each in self.zones]
         rates = [each.sectors * 512 / period / 1e3 for each in (first, last)]
         surfaces, is_certain = device["surfaces"], self.margin > CLEAR_MARGIN
@@ -259,8 +265,8 @@ class PassiveModel:
             ),
             Parameter("spare sectors of a cylinder", str(first.spares), "", f"0 to {MOST_SPARES} tried"),
             Parameter("skipped tracks", str(sum(len(each.slips) for each in self.zones)), "", "at least"),
-            Parameter("track skew", f"{skews[0]:.3f}", "ms", f"±{skew_half / surfaces:.1g}"),
-            Parameter("cylinder skew", f"{skews[1]:.3f}", "ms", f"±{skew_half:.1g}"),
+            Parameter("track skew", f"{skews[0]:.3f}", "ms", f"±{halves[0]:.1g} {condition}"),
+            Parameter("cylinder skew", f"{skews[1]:.3f}", "ms", f"±{halves[1]:.1g} {condition}"),
         ]
         points, distances = device["seek"]["points"], self.seeks.distances
         for share in (0.0, 1 / 3, 1.0):
@@ -646,10 +652,11 @@ def _refined(zone: _Zone, lbns: "Integers", angles: "Floats") -> _Zone:
 
     cylinders = max(float(np.ptp(lbns)) / zone.cylinder, 1.0)
     widths = {"skew": 0.5 / zone.surfaces, "advance": 0.5 / cylinders, "origin": zone.sectors / 4}
-    for part in (1.0, 0.3, 0.1):
+    for part in REFINEMENTS:
         for name, width in widths.items():
             tried = [
-                replace(zone, **{name: getattr(zone, name) + each}) for each in part * np.linspace(-width, width, 13)
+                replace(zone, **{name: getattr(zone, name) + each})
+                for each in part * np.linspace(-width, width, REFINED)
             ]
             zone = max(tried, key=lambda each: _coherence(each.residuals(lbns, angles)))
     mean = np.exp(2j * np.pi * zone.residuals(lbns, angles)).mean()
