@@ -25,12 +25,14 @@ if TYPE_CHECKING:
 GIVEN: Mapping[str, Any] = sledsim.Device("hp_c2247a").parameters
 
 
-def measured_on(device: Mapping[str, Any], path: Path, requests: int = 2000, jitter_ms: float = 0.05) -> Path:
+def measured_on(
+    device: Mapping[str, Any], path: Path, requests: int = 2000, jitter_ms: float = 0.05, reads: float = 0.6
+) -> Path:
     """Write a trace of random accesses and sequential reads, 5 ms apart, measured on a simulated drive."""
     random = np.random.default_rng(5)
     blocks = random.integers(1, 64, requests)
     lbns = random.integers(0, sledsim.Device(device).capacity_blocks - 128, requests)
-    kinds = np.where(random.random(requests) < 0.6, "R", "W")
+    kinds = np.where(random.random(requests) < reads, "R", "W")
     for row in np.flatnonzero(random.random(requests - 1) < 0.3) + 1:
         lbns[row] = lbns[row - 1] + blocks[row - 1]
 
@@ -115,49 +117,93 @@ def test_a_fit_that_worsens_reads_is_not_accepted() -> None:
     assert "no overheads" in str(found)
 
 
-def test_a_layout_is_found_without_a_model(tmp_path: Path) -> None:
+def old_drive(surfaces: int, cylinders: int) -> dict[str, Any]:
+    """Return a drive with three zones of as many cylinders."""
     zones = [
         {
-            "first_cylinder": first,
-            "last_cylinder": first + 199,
+            "first_cylinder": index * cylinders,
+            "last_cylinder": (index + 1) * cylinders - 1,
             "sectors_per_track": sectors,
             "track_skew_sectors": round(0.12 * sectors),
             "cylinder_skew_sectors": round(0.3 * sectors),
         }
-        for first, sectors in ((0, 60), (200, 52), (400, 43))
+        for index, sectors in enumerate((60, 52, 43))
     ]
-    seek = {"curve": "lee", "single_ms": 1.5, "average_ms": 8.0, "full_ms": 16.0}
-    true = {
+    return {
         "name": "old",
         "mechanism": "disk",
         "block_bytes": 512,
-        "surfaces": 5,
-        "cylinders": 600,
+        "surfaces": surfaces,
+        "cylinders": 3 * cylinders,
         "zones": zones,
         "rotation_rpm": 5400.0,
-        "seek": seek,
+        "seek": {"curve": "lee", "single_ms": 1.5, "average_ms": 8.0, "full_ms": 16.0},
         "head_switch_ms": 1.0,
         "read_ahead": "segment",
         "segment_blocks": 256,
         "bus_ms_per_block": 0.05,
         "request_overhead_ms": 0.5,
     }
-    found = refine_drive(None, measured_on(true, tmp_path / "drive.trace", requests=4000, jitter_ms=0.0))
-    made = found.device
+
+
+def test_a_layout_is_found_without_a_model(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    true = old_drive(5, 200)
+    trace = measured_on(true, tmp_path / "drive.trace", requests=4000, jitter_ms=0.0)
+    found = json.loads(sledsim_cli("calibrate", trace, "--out", tmp_path / "drive.toml", "--json").out)
+    made = sledsim.Device(str(tmp_path / "drive.toml")).parameters
     assert (made["surfaces"], made["cylinders"]) == (5, 600)
-    assert made["rotation_rpm"] == pytest.approx(5400, rel=1e-5)
-    for zone, each in zip(made["zones"], zones, strict=True):
+    printed = {each["name"]: each for each in found["parameters"]}
+    assert abs(made["rotation_rpm"] - 5400) <= float(printed["rotation_rpm"]["interval"].removeprefix("±"))
+    for zone, each in zip(made["zones"], true["zones"], strict=True):
         assert zone["last_cylinder"] == each["last_cylinder"]
         assert zone["sectors_per_track"] == each["sectors_per_track"]
         for name in ("track_skew_sectors", "cylinder_skew_sectors"):
             assert zone[name] == pytest.approx(each[name], abs=1)
-    assert found.residuals[0].demerit_ms == pytest.approx(0, abs=0.3)
-    assert found.residuals[0].mean_absolute_error_ms == pytest.approx(0, abs=0.5)
+    for name in ("head_switch_ms", "write_settle_ms", "read_completion_ms", "write_completion_ms"):
+        assert printed[name]["value"] == f"{made[name]:.3f}"
+    all_requests = found["residuals"][0]
+    assert all_requests["demerit_ms"] == pytest.approx(0, abs=0.3)
+    assert all_requests["mean_absolute_error_ms"] == pytest.approx(0, abs=0.5)
+    assert "no write cache" in found["notes"][0]
+
+
+def test_reads_of_a_drive_with_two_surfaces_show_its_skews_but_no_times_of_writes(tmp_path: Path) -> None:
+    true = old_drive(2, 400)
+    trace = measured_on(true, tmp_path / "drive.trace", requests=4000, jitter_ms=0.0, reads=1.0)
+    found = refine_drive(None, trace)
+    assert found.device["surfaces"] == 2
+    for zone, each in zip(found.device["zones"], true["zones"], strict=True):
+        for name in ("track_skew_sectors", "cylinder_skew_sectors"):
+            assert zone[name] == pytest.approx(each[name], abs=1)
+    writes = [each for each in found.parameters if each.name.startswith("write_")]
+    assert writes
+    assert all(each.interval.startswith("assumed") for each in writes)
 
 
 def test_traces_that_hide_the_rotation_are_an_error(tmp_path: Path) -> None:
     trace = measured_on({**GIVEN, "rotation": "average"}, tmp_path / "drive.trace", jitter_ms=3.0)
     with pytest.raises(TraceError, match=r"does not show the rotation.*add --from"):
+        refine_drive(None, trace)
+
+
+def test_traces_without_accesses_to_the_medium_are_an_error(tmp_path: Path) -> None:
+    trace = tmp_path / "drive.trace"
+    trace.write_text("".join(f"R Miss {8 * (row * 7919 % 10_007)} 8 120 5000\n" for row in range(2000)))
+    with pytest.raises(TraceError, match=r"does not show the rotation: only 0 random accesses.*add --from"):
+        refine_drive(None, trace)
+
+
+def test_traces_of_overlapping_requests_are_an_error(tmp_path: Path) -> None:
+    trace = tmp_path / "drive.csv"
+    rows = (f"{0.002 * row:.3f},R,{4096 * (row * 7919 % 10_007)},4096,9000\n" for row in range(2000))
+    trace.write_text("time_s,op,offset,bytes,response_us\n" + "".join(rows))
+    with pytest.raises(TraceError, match=r"999 of 1,000 requests of its first half overlap.*add --from"):
+        refine_drive(None, trace)
+
+
+def test_traces_of_writes_alone_are_an_error(tmp_path: Path) -> None:
+    trace = measured_on(old_drive(5, 200), tmp_path / "drive.trace", requests=4000, jitter_ms=0.0, reads=0.0)
+    with pytest.raises(TraceError, match="fewer than 200 random reads of its first half end as the layout says"):
         refine_drive(None, trace)
 
 
@@ -229,15 +275,12 @@ def test_layouts_of_random_drives_are_found(tmp_path: Path, seed: int) -> None:
     found = refine_drive(None, local_trace(true, tmp_path / "drive.trace"))
     tracks = [[zone["sectors_per_track"] for zone in each["zones"]] for each in (true, found.device)]
     agreement = found.residuals[0]
-    print(
-        seed,
-        true["surfaces"],
-        found.device["surfaces"],
-        true["cylinders"],
-        found.device["cylinders"],
-        *tracks,
-        agreement,
-    )
+    print(seed, true["surfaces"], found.device["surfaces"], true["cylinders"], found.device["cylinders"], agreement)
+    assert tracks[0] == tracks[1]
+    rotation = next(each for each in found.parameters if each.name == "rotation_rpm")
+    half = float(rotation.interval.removeprefix("±"))
+    # Two half-widths: one interval in 20 misses the true value.
+    assert found.device["rotation_rpm"] == pytest.approx(true["rotation_rpm"], abs=2 * half)
     # docs/how-to/calibrate.md has these figures.
     assert agreement.demerit_ms is not None
     assert agreement.demerit_ms < 0.06 * agreement.measured_mean_ms

@@ -290,7 +290,7 @@ def test_a_replay_states_its_assumptions(trace_file: Path, fit: str, addresses: 
     )
     assert lines[-1].endswith(", open: arrivals as recorded, sled at rest in the centre at the first arrival")
     assert any(line.startswith("no 95 % interval: 50 values are too few") for line in lines)
-    assert len(lines) <= 21
+    assert len(lines) <= 22
     assert result.scenario.workload.fit == fit
 
 
@@ -384,8 +384,8 @@ def test_a_result_can_be_pickled(kept: dict[str, bool]) -> None:
 
 def test_percentiles_of_few_requests_are_noted() -> None:
     scenario = {"workload": {"arrival": {"kind": "poisson", "rate_per_s": 300.0}}, "system": {"device": "g2"}}
-    brief = [sledsim.run(scenario, overrides={"run.requests": count}).brief() for count in (500, 1000)]
-    assert ["p99 is uncertain" in str(table) for table in brief] == [True, False]
+    brief = [sledsim.run(scenario, overrides={"run.requests": count}).brief() for count in (200, 500, 1000)]
+    assert ["p99 is uncertain" in str(table) for table in brief] == [True, True, False]
 
 
 def test_failed_requests_are_counted_by_cause() -> None:

@@ -252,7 +252,7 @@ def _with_nested_key(fault: "Fault") -> "Fault | None":
         return None
     key, equals, value = fault.setting.partition("=")
     inner = _nested_key(key)
-    if inner is None:
+    if inner in (None, key):
         return None
     message = f"--set {fault.setting}: unknown key {key}; did you mean {inner}{equals}{value}?"
     [nested] = make_error(SledsimError, "unknown-key", message, suggestion=inner).faults

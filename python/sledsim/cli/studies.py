@@ -902,6 +902,8 @@ def calibrate(
     it did not use for the fit. With a trace of measured service times instead, it fits a model to the first half and
     tests it on the second half; with --from, it fits only times of an existing model.
     """
+    from sledsim._core import TraceError
+    from sledsim.show.faults import missing_file
     from sledsim.studies.drive_calibration.calibration import calibrate_drive
     from sledsim.studies.drive_calibration.refinement import refine_drive
 
@@ -923,6 +925,8 @@ def calibrate(
     check_target(out, [".toml"])
     if dilation is not None and (specs is not None or measured.is_file()):
         raise typer.BadParameter("has an effect only with a folder of jobs", param_hint="--dilation")
+    if not measured.exists():
+        raise missing_file(TraceError, measured, "no such file or folder")
     if specs is not None or measured.is_file():
         found = refine_drive(specs, measured, progress=True)
     else:

@@ -242,7 +242,7 @@ def measured_notes(summary: Mapping[str, Any], *, full: bool = False) -> list[st
         )
     elif response and response["ci95_note"]:
         notes.append(f"no 95 % interval: {response['ci95_note']}")
-    elif response and (above := measured // (1000 if full else 100)) < FEWEST_ABOVE:
+    if response and (above := measured // (1000 if full else 100)) < FEWEST_ABOVE:
         percentile = "p99.9" if full else "p99"
         notes.append(f"note: {percentile} is uncertain: {above} of {with_count(measured, 'request')} took longer")
     return notes

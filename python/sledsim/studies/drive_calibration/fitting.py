@@ -69,9 +69,9 @@ class Parameter:
     name, value, unit
         The key of the device, its value and unit.
     interval
-        Half its 95 % interval (``±``; for skews the standard error), the range of tried values that fit about as well
-        as the best one (``to``), for corrections of a passive trace the standard error, or the reason why there is
-        none of them.
+        Half its 95 % interval (``±``; for skews from jobs the standard error), the range of tried values that fit about
+        as well as the best one (``to``), for corrections of a passive trace the standard error, or the reason why there
+        is none of them.
     """
 
     name: str

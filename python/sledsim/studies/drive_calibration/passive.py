@@ -5,17 +5,19 @@ linear function of its LBN plus two sawtooth functions: the skews of tracks and 
 """
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sledsim._core import TraceError
 from sledsim.show.faults import make_error
+from sledsim.show.naming import with_count
 from sledsim.studies.drive_calibration.fitting import Parameter
 from sledsim.studies.drive_calibration.geometry import LEAST_RPM, MOST_RPM
 from sledsim.studies.drive_calibration.mechanics import MOST_SURFACES, Moves, SeekFit, fit_time, seek_curve
 from sledsim.studies.validation.drive import demerit_ms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -23,16 +25,18 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-__all__ = ["PassiveAccesses", "model_of_trace"]
+__all__ = ["ASSUMPTIONS", "UNCHANGED", "PassiveAccesses", "PassiveModel", "model_of_trace"]
 
-#: Resolution of times in the search of the period, ms, and time over which speeds may drift, ms.
-TIME_BIN_MS, STEADY_MS = 0.2, 20_000.0
+#: Resolution of times in the search of the period, time over which speeds may drift, and most time of a transform, ms.
+TIME_BIN_MS, STEADY_MS, MOST_SPAN_MS = 0.2, 20_000.0, 300_000.0
 #: Largest distances of LBNs of two accesses whose angles differ little, and most such successors of an access.
-NEAR_SECTORS, SUCCESSORS = (8, 24, 100), 16
+NEAR_SECTORS, SUCCESSORS = (8, 24, 100), 15
 #: Rates of angles that are tried for these distances, revolutions a sector.
 NEAR_RATES = (0.0, 1 / 800, 1 / 300, 1 / 150, 1 / 80)
 #: Log-likelihood above that of the best of all frequencies by chance: one false period in 1,000 traces without one.
-LEAST_EVIDENCE = 7.0
+PERIOD_EVIDENCE = 7.0
+#: Log-likelihood above that of all other numbers of surfaces, from which the number counts as identified.
+CLEAR_MARGIN = 7.0
 #: Least service time of an access to the medium, ms.
 LEAST_SERVICE_MS = 1.0
 #: Accesses of a window, in the order of LBNs, that shows the mean rate of angles.
@@ -43,6 +47,10 @@ LEAST_SECTORS, MOST_SECTORS = 20, 8000
 SAME_RATE = 0.006
 #: Steps that alternate between delays and segments.
 DELAY_STEPS = 3
+#: Largest residual angle of an access that shows a delay, and residual from which its weight falls, revolutions.
+MOST_DELAYED, LEAST_RESIDUAL = 0.3, 0.02
+#: Shares of the first range of values in which an origin and skews are searched one after the other, and tried values.
+REFINEMENTS, REFINED = (1.0, 0.3, 0.1), 13
 #: Harmonics and phases of the sawtooth functions.
 HARMONICS, PHASES = 4, 24
 #: Most spare sectors of a cylinder that are tried.
@@ -51,6 +59,13 @@ MOST_SPARES = 12
 SEARCHED, MOST_PARTS, STARTS = 80, 8, 3
 #: Slipped tracks that are tried beyond the known ones, and the log-likelihood that a slip costs.
 MOST_NEW_SLIPS, SLIP_COST = 3, 6.0
+#: Coherence by which a zone with one more slip must be better, summed over its accesses.
+COHERENCE_COST = 1.5
+#: Largest cost of one access (1 less the cosine of its residual angle), and the least and largest variance of residual
+#: angles, rad²: accesses of the buffer raise the variance that the coherence shows.
+MOST_COST, LEAST_VARIANCE, MOST_VARIANCE = 0.5, 0.04, 0.2
+#: Cost of a first track that differs from the known one: only among equally good sequences.
+TIE_COST = 1e-3
 #: Largest residual angle of an access that agrees, revolutions.
 AGREES = 0.1
 #: Simulations that adapt times.
@@ -59,14 +74,28 @@ TUNING_STEPS = 10
 WATERMARKS = (0.0, 0.25, 0.5, 0.75, 1.0)
 #: Largest settling time of a write as a share of the skew between tracks.
 MOST_SETTLING = 0.9
+#: Printed times.
+TIMES = (
+    "write_settle_ms",
+    "read_miss_after_read_ms",
+    "write_miss_after_read_ms",
+    "write_miss_after_write_ms",
+    "read_completion_ms",
+    "write_completion_ms",
+)
+#: What no trace shows.
+ASSUMPTIONS = (
+    "the model assumes blocks of 512 bytes, no write cache, a buffer of 2 segments of 256 blocks with read-ahead of a "
+    "segment, and the same order of heads in all cylinders"
+)
 #: Remarks on parameters.
 UNCHANGED, NOT_DECIDED = "not identifiable from this trace", "not identifiable: another number fits about as well"
 #: Sectors by which the boundary of a cylinder may be wrong.
-MOST_OFF = 3
+BOUNDARY_ERROR = 3
 #: Least share of accesses that end as the layout says.
-LEAST_SHARE = 0.4
-#: Least number of random reads from the medium.
-LEAST_READS = 200
+LEAST_AGREEING = 0.4
+#: Least number of random accesses to the medium, and of random reads that end as the layout says.
+LEAST_RANDOM = 200
 #: Log-likelihood by which layouts with spares, which have more parameters, must be better.
 SPARE_PENALTY = 3.0
 
@@ -172,10 +201,99 @@ class _Zone:
         return (angles - found + 0.5) % 1.0 - 0.5
 
 
+@dataclass(frozen=True)
+class PassiveModel:
+    """A model of a drive, and the evidence for it.
+
+    Parameters
+    ----------
+    device
+        The keys of the device.
+    zones, seeks
+        The layout and the seek curve.
+    residual
+        Measured less modelled angles of the ends of random accesses, revolutions.
+    random
+        These accesses.
+    margin
+        Log-likelihood of the number of surfaces above the next one.
+    assumed
+        Reasons why the trace does not show the values of some keys.
+    """
+
+    device: dict[str, Any]
+    zones: list[_Zone]
+    seeks: SeekFit
+    residual: "Floats"
+    random: PassiveAccesses
+    margin: float
+    assumed: dict[str, str]
+
+    def parameters(self, device: "Mapping[str, Any]") -> list[Parameter]:
+        """Return the parameters of this device, of which corrections may have changed times, with their intervals."""
+        import numpy as np
+
+        def remark(key: str) -> str:
+            added = device[key] - self.device[key]
+            return f"corrected by {added:+.3f} at the end" if round(added, 3) else self.assumed.get(key, "")
+
+        near, period = np.abs(self.residual) < AGREES, 60_000 / device["rotation_rpm"]
+        spread, span_ms = float(np.std(self.residual[near])) * period, float(np.ptp(self.random.end_ms))
+        rpm_half = 1.96 * spread * np.sqrt(12 / near.sum()) / span_ms * device["rotation_rpm"]
+        skew_half = 1.96 * spread / np.sqrt(near.sum() / len(self.zones)) * np.sqrt(12)
+        # The last step of the search limits the accuracy of skews, too.
+        skew_step = REFINEMENTS[-1] / self.zones[0].surfaces / (REFINED - 1) * period
+        first, last = self.zones[0], self.zones[-1]
+        skews = [device["zones"][0][f"{name}_skew_sectors"] / first.sectors * period for name in ("track", "cylinder")]
+        halves = (skew_half / first.surfaces + skew_step, skew_half + skew_step * (first.surfaces - 1))
+        condition = "if the beginnings of cylinders are right"
+        tracks = [each.sectors for each in self.zones]
+        rates = [each.sectors * 512 / period / 1e3 for each in (first, last)]
+        surfaces, is_certain = device["surfaces"], self.margin > CLEAR_MARGIN
+        low, high = int(self.random.lbns.min()), int(self.random.ends.max()) - 1
+        agree = f"{100 * near.mean():.1f} % of random accesses end as the layout says"
+        digits = int(np.clip(np.ceil(-np.log10(rpm_half)), 4, 8))
+        rows = [
+            Parameter("random accesses, LBNs", f"{low:,} to {high:,}", "", "the layout outside is extrapolated"),
+            Parameter("rotation_rpm", f"{device['rotation_rpm']:.{digits}f}", "rpm", f"±{rpm_half:.1g}"),
+            Parameter("zones", str(len(self.zones)), "", agree),
+            Parameter("sectors_per_track", f"{max(tracks)} to {min(tracks)}", "", "whole numbers"),
+            Parameter("media rate", f"{rates[0]:.2f} to {rates[1]:.2f}", "MB/s", ""),
+            Parameter("surfaces", str(surfaces), "", f"2 to {MOST_SURFACES} tried" if is_certain else NOT_DECIDED),
+            Parameter(
+                "cylinders", f"{device['cylinders']:,}", "", "up to the last access" if is_certain else NOT_DECIDED
+            ),
+            Parameter("spare sectors of a cylinder", str(first.spares), "", f"0 to {MOST_SPARES} tried"),
+            Parameter("skipped tracks", str(sum(len(each.slips) for each in self.zones)), "", "at least"),
+            Parameter("track skew", f"{skews[0]:.3f}", "ms", f"±{halves[0]:.1g} {condition}"),
+            Parameter("cylinder skew", f"{skews[1]:.3f}", "ms", f"±{halves[1]:.1g} {condition}"),
+        ]
+        points, distances = device["seek"]["points"], self.seeks.distances
+        for share in (0.0, 1 / 3, 1.0):
+            at = int(np.argmin(np.abs(distances - share * distances[-1])))
+            distance, time = points[at]
+            half = self.seeks.halves_ms[at]
+            # Without three accesses at this distance the interval exceeds a revolution.
+            interval = f"±{half:.2g}" if half <= min(time, period) else UNCHANGED
+            name = f"seek, {with_count(round(distance), 'cylinder')}"
+            rows.append(Parameter(name, f"{time:.3f}", "ms", interval))
+        rows += [
+            Parameter("head_switch_ms", f"{device['head_switch_ms']:.3f}", "ms", "skew less settling, assumed"),
+            *(Parameter(key, f"{device[key]:.3f}", "ms", remark(key)) for key in TIMES),
+            Parameter("bus_ms_per_block", f"{device['bus_ms_per_block']:.4f}", "ms", remark("bus_ms_per_block")),
+            Parameter("read_watermark", f"{device['read_watermark']:.2f}", "", "0, 0.25, 0.5, 0.75 and 1 tried"),
+        ]
+        return rows
+
+
 def model_of_trace(
-    accesses: PassiveAccesses, capacity: int, source: str, serve: "Callable[[dict[str, Any]], Floats]"
-) -> tuple[dict[str, Any], list[Parameter]]:
-    """Return the keys of a device, and its parameters.
+    accesses: PassiveAccesses,
+    capacity: int,
+    source: str,
+    serve: "Callable[[dict[str, Any]], Floats]",
+    report: "Callable[[float, str], None]",
+) -> PassiveModel:
+    """Return the model of a device that a trace shows.
 
     Parameters
     ----------
@@ -187,6 +305,8 @@ def model_of_trace(
         The name of the trace.
     serve
         Returns modelled service times of the accesses on a device, ms.
+    report
+        Takes the completed share and the name of each step that begins.
 
     Raises
     ------
@@ -199,26 +319,40 @@ def model_of_trace(
     follows[1:] = accesses.lbns[1:] == accesses.ends[:-1]
     # Sequential accesses and the fastest ones are those of the buffer.
     rows = np.flatnonzero(~follows & accesses.alone & (accesses.service_ms > LEAST_SERVICE_MS))
+    if len(rows) < LEAST_RANDOM:
+        requests, overlapping = len(accesses.lbns), int((~accesses.alone).sum())
+        reason = f"only {len(rows)} random accesses of its first half take more than {LEAST_SERVICE_MS:g} ms"
+        if 2 * overlapping > requests:
+            reason = f"{overlapping:,} of {requests:,} requests of its first half overlap the one before"
+        raise _not_shown(source, f"the rotation: {reason}")
     order = rows[np.argsort(accesses.ends[rows], kind="stable")]
     random = accesses.rows(order)
+    report(0.0, "rotation")
     period = _find_period(random)
     if period is None:
         raise _not_shown(source, "the rotation: few accesses end near each other, or not at the same angle")
+    report(0.05, "zones")
     segments = _segments(random.ends, random.end_ms / period)
-    for _ in range(DELAY_STEPS):
+    for step in range(DELAY_STEPS):
         if not segments:
             raise _not_shown(source, "tracks")
+        report(0.05 + 0.75 * (step + 1) / (DELAY_STEPS + 1), "zones")
         period, angles = _without_delays(random, period, segments)
         segments = _segments(random.ends, angles)
+    report(0.8, "surfaces and skews")
     zones, margin = _fit_zones(random.ends, angles, segments)
-    zones, bounds = _bounds(zones, segments, random.ends, angles, capacity)
+    zones, bounds = _bounds(_in_phase(zones), segments, random.ends, angles, capacity)
     residual = _all_residuals(zones, bounds, random.ends, angles)
     near = np.abs(residual) < AGREES
     share = float(near.mean())
-    if share < LEAST_SHARE:
+    if share < LEAST_AGREEING:
         raise _not_shown(source, f"the layout: only {100 * share:.0f} % of accesses agree with the best one")
-    if (near & random.reads).sum() < LEAST_READS:
-        raise _not_shown(source, f"seeks: it has fewer than {LEAST_READS} random reads in its first half")
+    if (near & random.reads).sum() < LEAST_RANDOM:
+        raise _not_shown(
+            source, f"seeks: fewer than {LEAST_RANDOM} random reads of its first half end as the layout says"
+        )
+    period, residual = _refitted_period(period, residual, random.end_ms)
+    report(0.95, "times")
     return _device(accesses, order, follows, zones, bounds, residual, period, margin, serve)
 
 
@@ -229,19 +363,29 @@ def _not_shown(source: str, text: str) -> TraceError:
     return make_error(TraceError, "misfit", message, path="trace", value=source)
 
 
+def _refitted_period(period: float, residual: "Floats", end_ms: "Floats") -> tuple[float, "Floats"]:
+    """Return the period that accesses which end as the layout says show, and the residual angles with it."""
+    import numpy as np
+
+    near, times = np.abs(residual) < AGREES, end_ms - end_ms.mean()
+    slope = float(np.polyfit(times[near], residual[near], 1)[0])
+    return 1 / (1 / period - slope), residual - slope * times
+
+
 def _find_period(random: PassiveAccesses) -> float | None:
     """Return the rotational period in ms, from accesses with nearby ends; ``None`` if they do not show it."""
     import numpy as np
 
-    best: tuple[float, float | None] = (LEAST_EVIDENCE, None)
+    best, found = PERIOD_EVIDENCE, None
+    whole_ms = float(np.ptp(random.end_ms)) + 1
     for near in NEAR_SECTORS:
         pairs = [
             (random.ends[later:] - random.ends[:-later], random.end_ms[later:] - random.end_ms[:-later])
-            for later in range(1, SUCCESSORS)
+            for later in range(1, SUCCESSORS + 1)
         ]
         apart, times = (np.concatenate(each) for each in zip(*pairs, strict=True))
         apart, times = apart[pairs_near := apart <= near], times[pairs_near]
-        for span in (STEADY_MS, float(np.ptp(random.end_ms)) + 1):
+        for span in (STEADY_MS, min(whole_ms, MOST_SPAN_MS)):
             chosen = np.abs(times) < span
             if (number := int(chosen.sum())) < 8:
                 continue
@@ -256,9 +400,19 @@ def _find_period(random: PassiveAccesses) -> float | None:
                     sums -= np.fft.rfft(np.bincount(bins, np.sin(turned * rate), length)).imag
                 at = low + int(np.argmax(sums[low:high]))
                 evidence = max(sums[at], 0) ** 2 / number - np.log(high - low)
-                if evidence > best[0]:
-                    best = (float(evidence), length * TIME_BIN_MS / at)
-    return best[1]
+                if evidence > best:
+                    best, found = float(evidence), (length * TIME_BIN_MS / at, span, times, apart * rate)
+    if found is None:
+        return None
+    return _sharpened(*found, whole_ms) if whole_ms > MOST_SPAN_MS else found[0]
+
+
+def _sharpened(period: float, span: float, times: "Floats", turned: "Floats", whole_ms: float) -> float:
+    """Return a period that was found from times up to a span, refined with all times."""
+    import numpy as np
+
+    tried = 1 / period + np.arange(-1 / span, 1 / span, 1 / (8 * whole_ms))
+    return 1 / float(max(tried, key=lambda each: np.cos(2 * np.pi * (times * each - turned)).sum()))
 
 
 def _coherence(turns: "Floats") -> float:
@@ -331,7 +485,7 @@ def _segments(lbns: "Integers", angles: "Floats") -> list[_Segment]:
         )
         for i, each in enumerate(found)
     ]
-    return [replaced for each in inner if (replaced := each).end - each.first >= WINDOW // 2]
+    return [each for each in inner if each.end - each.first >= WINDOW // 2]
 
 
 def _linear_residuals(lbns: "Integers", angles: "Floats", segment: _Segment) -> "Floats":
@@ -355,7 +509,7 @@ def _without_delays(random: PassiveAccesses, period: float, segments: list[_Segm
         for segment in segments:
             residual[segment.first : segment.end] = _linear_residuals(random.ends, angles - delays, segment)
         for kind in (random.reads, ~random.reads):
-            rows = kind & (np.abs(residual) < 0.3)
+            rows = kind & (np.abs(residual) < MOST_DELAYED)
             if rows.sum() < WINDOW:
                 continue
             terms = np.stack([np.ones(len(angles)), random.sectors, random.end_ms - random.end_ms.mean()], axis=1)
@@ -363,7 +517,7 @@ def _without_delays(random: PassiveAccesses, period: float, segments: list[_Segm
             for _ in range(4):
                 weighted = terms[rows] * weights[:, None]
                 fitted = np.linalg.lstsq(weighted, residual[rows] * weights, rcond=None)[0]
-                weights = 1 / np.sqrt(np.maximum(np.abs(residual[rows] - terms[rows] @ fitted), 0.02))
+                weights = 1 / np.sqrt(np.maximum(np.abs(residual[rows] - terms[rows] @ fitted), LEAST_RESIDUAL))
             delays[kind] += terms[kind, :2] @ fitted[:2]
             drift += float(fitted[2] * kind.mean())
         angles, drift, period = random.end_ms * (1 / period - drift), 0.0, 1 / (1 / period - drift)
@@ -478,7 +632,7 @@ def _fit_zone(lbns: "Integers", angles: "Floats", zone: _Zone) -> _Zone:
         starts.append((*best, int(part[0]), int(part[-1]) + 1))
     starts.sort(key=lambda each: -each[0])
     grown = [_grown(start, first, end, lbns, angles) for _, start, first, end in starts[:STARTS]]
-    return max(grown, key=lambda each: each.coherence - SLIP_COST * len(each.slips) / len(lbns) / 4)
+    return max(grown, key=lambda each: each.coherence - COHERENCE_COST * len(each.slips) / len(lbns))
 
 
 def _grown(zone: _Zone, first: int, end: int, lbns: "Integers", angles: "Floats") -> _Zone:
@@ -498,10 +652,11 @@ def _refined(zone: _Zone, lbns: "Integers", angles: "Floats") -> _Zone:
 
     cylinders = max(float(np.ptp(lbns)) / zone.cylinder, 1.0)
     widths = {"skew": 0.5 / zone.surfaces, "advance": 0.5 / cylinders, "origin": zone.sectors / 4}
-    for part in (1.0, 0.3, 0.1):
+    for part in REFINEMENTS:
         for name, width in widths.items():
             tried = [
-                replace(zone, **{name: getattr(zone, name) + each}) for each in part * np.linspace(-width, width, 13)
+                replace(zone, **{name: getattr(zone, name) + each})
+                for each in part * np.linspace(-width, width, REFINED)
             ]
             zone = max(tried, key=lambda each: _coherence(each.residuals(lbns, angles)))
     mean = np.exp(2j * np.pi * zone.residuals(lbns, angles)).mean()
@@ -524,8 +679,8 @@ def _with_slips(zone: _Zone, lbns: "Integers", angles: "Floats") -> _Zone:
         axis=1,
     )
     # Accesses of the buffer end at any angle.
-    cost = np.minimum(cost, 0.5) / (2 * np.clip(1 - zone.coherence, 0.02, 0.1))
-    total = cost[0] + 1e-3 * np.abs(numbers - known[0])
+    cost = np.minimum(cost, MOST_COST) / np.clip(2 * (1 - zone.coherence), LEAST_VARIANCE, MOST_VARIANCE)
+    total = cost[0] + TIE_COST * np.abs(numbers - known[0])
     origins = np.zeros(cost.shape, dtype=np.int64)
     places = np.arange(len(numbers))
     for i in range(1, len(lbns)):
@@ -551,6 +706,26 @@ def _with_slips(zone: _Zone, lbns: "Integers", angles: "Floats") -> _Zone:
     return replace(zone, origin=origin, slips=tuple(slips))
 
 
+def _in_phase(zones: list[_Zone]) -> list[_Zone]:
+    """Return zones of which the first begins with a cylinder and the others have similar skews.
+
+    With two surfaces, boundaries of tracks and of cylinders alternate, and the skews of a zone may be exchanged.
+    """
+    if zones[0].surfaces != 2 or zones[0].spares:
+        return zones
+    found: list[_Zone] = []
+    for zone in zones:
+        skew = zone.advance - zone.skew
+        exchanged = replace(zone, origin=zone.origin + zone.sectors, skew=skew, angle=zone.angle + zone.skew)
+        if found:
+            differences = [abs((each.skew - found[-1].skew + 0.5) % 1.0 - 0.5) for each in (zone, exchanged)]
+            is_exchanged = differences[1] < differences[0]
+        else:
+            is_exchanged = round(float(zone.physical(0)) % zone.cylinder / zone.sectors) == 1
+        found.append(exchanged if is_exchanged else zone)
+    return found
+
+
 def _bounds(
     zones: list[_Zone], segments: list[_Segment], lbns: "Integers", angles: "Floats", capacity: int
 ) -> tuple[list[_Zone], list[int]]:
@@ -558,16 +733,14 @@ def _bounds(
     import numpy as np
 
     bounds = [0]
-    for (zone, segment), (after, following) in zip(
-        zip(zones, segments, strict=True), zip(zones[1:], segments[1:], strict=True), strict=False
-    ):
+    for (zone, after), (segment, following) in zip(pairwise(zones), pairwise(segments), strict=True):
         rows = slice((segment.first + segment.end) // 2, (following.first + following.end) // 2)
         before, later = (np.cos(2 * np.pi * each.residuals(lbns[rows], angles[rows])) for each in (zone, after))
         gain = np.concatenate([[0.0], np.cumsum(before - later)])
         cut = int(np.argmax(gain))
         middle = float(np.mean(lbns[rows][max(cut - 1, 0) : cut + 1]))
         # A zone has whole cylinders.
-        start = np.floor((float(zone.physical(bounds[-1])) + MOST_OFF) / zone.cylinder)
+        start = np.floor((float(zone.physical(bounds[-1])) + BOUNDARY_ERROR) / zone.cylinder)
         cylinders = max(round(float(zone.physical(round(middle))) / zone.cylinder - start), 1)
         skipped = int(np.searchsorted(zone.slips, middle, side="right")) * zone.sectors
         bounds.append(round(float(zone.origin + (start + cylinders) * zone.cylinder - skipped)))
@@ -576,8 +749,8 @@ def _bounds(
     for zone, first, end in zip(zones, bounds[:-1], bounds[1:], strict=True):
         origin = zone.origin - sum(slip <= first for slip in zone.slips) * zone.sectors
         # A zone that begins next to a cylinder boundary begins with a cylinder.
-        origin += int((first + MOST_OFF - origin) // zone.cylinder) * zone.cylinder
-        origin = float(first if abs(origin - first) <= MOST_OFF else round(origin))
+        origin += int((first + BOUNDARY_ERROR - origin) // zone.cylinder) * zone.cylinder
+        origin = float(first if abs(origin - first) <= BOUNDARY_ERROR else round(origin))
         slips = tuple(slip for slip in zone.slips if first < slip < end)
         shifted = replace(zone, origin=origin, angle=0.0, slips=slips)
         inside = (lbns > first) & (lbns <= end)
@@ -608,7 +781,12 @@ def _cylinders(zones: list[_Zone], bounds: list[int]) -> list[int]:
 
     return [
         max(
-            int(np.ceil((float(zone.physical(end - 1)) + 1 - (MOST_OFF if end < bounds[-1] else 0)) / zone.cylinder)), 1
+            int(
+                np.ceil(
+                    (float(zone.physical(end - 1)) + 1 - (BOUNDARY_ERROR if end < bounds[-1] else 0)) / zone.cylinder
+                )
+            ),
+            1,
         )
         for zone, end in zip(zones, bounds[1:], strict=True)
     ]
@@ -707,6 +885,18 @@ class _Positioning:
         rows = self.sequential_writes
         return fit_time((service_ms - self.transfer)[rows], self.period)[0] if len(rows) >= WINDOW else 0.0
 
+    def missing(self) -> dict[str, str]:
+        """Return the keys that too few writes show, with a remark."""
+        writes, moved = ~self.reads, self.distance > 0
+        few = {
+            "write_miss_after_read_ms": (writes & moved & self.after_read).sum(),
+            "write_settle_ms": (writes & moved & ~self.after_read).sum(),
+            "write_miss_after_write_ms": len(self.sequential_writes),
+        }
+        after_other = min((writes & self.after_read).sum(), (self.reads & ~self.after_read).sum())
+        few |= dict.fromkeys(("read_completion_ms", "write_completion_ms"), after_other)
+        return {key: f"assumed: too few writes show it ({number})" for key, number in few.items() if number < WINDOW}
+
     def slope_of_reads(self, error_ms: "Floats") -> float:
         """Return by how much the measured end of a read comes later than the modelled one, ms a sector."""
         import numpy as np
@@ -784,9 +974,11 @@ def _tuned(
 
     device = {**device, "read_watermark": min(WATERMARKS, key=slope)}
     tried: list[tuple[float, dict[str, Any]]] = []
-    for step in range(TUNING_STEPS):
+    for step in range(TUNING_STEPS + 1):
         modelled = serve(device)
         tried.append((_error_ms(positioning.accesses, modelled), device))
+        if step == TUNING_STEPS:
+            break
         found, writes = positioning.seeks(modelled)
         points = np.array(device["seek"]["points"])
         more = np.interp(points[:, 0], wanted.distances, wanted.times_ms)
@@ -811,8 +1003,8 @@ def _tuned(
             max(device["write_miss_after_write_ms"] + sequential, 0.0),
         )
         device["write_completion_ms"], device["read_completion_ms"] = (
-            round(max(later, 0.0), 4),
-            round(max(-later, 0.0), 4),
+            round(max(0.0, later), 4),
+            round(max(0.0, -later), 4),
         )
         device = _within_skews(device, positioning.period)
     return min(tried, key=lambda each: each[0])[1]
@@ -836,15 +1028,16 @@ def _device(
     period: float,
     margin: float,
     serve: "Callable[[dict[str, Any]], Floats]",
-) -> tuple[dict[str, Any], list[Parameter]]:
-    """Return the device with these zones, and its parameters."""
+) -> PassiveModel:
+    """Return the model of the device with these zones."""
     import numpy as np
 
     cylinders = _cylinders(zones, bounds)
     near = np.abs(residual) < AGREES
     agreeing = np.zeros(len(accesses.lbns), dtype=np.bool_)
     agreeing[order[near]] = True
-    base, bus = _overhead(accesses, follows, period) or (0.0, 0.0)
+    overhead = _overhead(accesses, follows, period)
+    base, bus = overhead or (0.0, 0.0)
     positioning = _Positioning(accesses, zones, bounds, agreeing, period, base)
     seeks, _ = positioning.seeks(accesses.service_ms)
     curve = [
@@ -893,56 +1086,8 @@ def _device(
         "almost_read_hits": True,
     }
     device = _tuned(_within_skews(device, period), positioning, serve)
-    return device, _parameters(device, zones, seeks, residual, float(np.ptp(accesses.end_ms)), margin)
-
-
-def _parameters(
-    device: dict[str, Any], zones: list[_Zone], seeks: SeekFit, residual: "Floats", span_ms: float, margin: float
-) -> list[Parameter]:
-    """Return the parameters with their intervals."""
-    import numpy as np
-
-    near, period = np.abs(residual) < AGREES, 60_000 / device["rotation_rpm"]
-    spread = float(np.std(residual[near])) * period
-    rpm_half = 1.96 * spread * np.sqrt(12 / near.sum()) / span_ms * device["rotation_rpm"]
-    zone, surfaces, is_certain = zones[0], device["surfaces"], margin > LEAST_EVIDENCE
-    skew_error = spread / np.sqrt(near.sum() / len(zones)) * np.sqrt(12)
-    skews = [device["zones"][0][f"{name}_skew_sectors"] / zone.sectors * period for name in ("track", "cylinder")]
-    tracks = [each.sectors for each in zones]
-    rates = [each.sectors * 512 / period / 1e3 for each in (zones[0], zones[-1])]
-    rows = [
-        Parameter("rotation_rpm", f"{device['rotation_rpm']:.4f}", "rpm", f"±{rpm_half:.1g}"),
-        Parameter("zones", str(len(zones)), "", f"{100 * near.mean():.1f} % of random accesses end as the layout says"),
-        Parameter("sectors_per_track", f"{max(tracks)} to {min(tracks)}", "", "whole numbers"),
-        Parameter("media rate", f"{rates[0]:.2f} to {rates[1]:.2f}", "MB/s", ""),
-        Parameter("surfaces", str(surfaces), "", "" if is_certain else NOT_DECIDED),
-        Parameter("cylinders", f"{device['cylinders']:,}", "", "up to the last access" if is_certain else NOT_DECIDED),
-        Parameter("spare sectors of a cylinder", str(zone.spares), "", f"0 to {MOST_SPARES} tried"),
-        Parameter("skipped tracks", str(sum(len(each.slips) for each in zones)), "", "at least"),
-        Parameter("track skew", f"{skews[0]:.3f}", "ms", f"±{skew_error / surfaces:.1g}"),
-        Parameter("cylinder skew", f"{skews[1]:.3f}", "ms", f"±{skew_error:.1g}"),
-        Parameter("order of heads", device["mapping"], "", UNCHANGED),
-    ]
-    points = device["seek"]["points"]
-    for share in (0.0, 1 / 3, 1.0):
-        at = int(np.argmin(np.abs(seeks.distances - share * seeks.distances[-1])))
-        name = f"seek, {points[at][0]:,.0f} cylinders"
-        rows.append(Parameter(name, f"{points[at][1]:.3f}", "ms", f"±{seeks.halves_ms[at]:.2g}"))
-    rows += [
-        Parameter("head_switch_ms", f"{device['head_switch_ms']:.3f}", "ms", "skew less settling, assumed"),
-        Parameter("write_settle_ms", f"{device['write_settle_ms']:.3f}", "ms", ""),
-        *(
-            Parameter(key, f"{device[key]:.3f}", "ms", "")
-            for key in (
-                "read_miss_after_read_ms",
-                "write_miss_after_read_ms",
-                "write_miss_after_write_ms",
-                "read_completion_ms",
-                "write_completion_ms",
-            )
-        ),
-        Parameter("bus_ms_per_block", f"{device['bus_ms_per_block']:.4f}", "ms", ""),
-        Parameter("read_watermark", f"{device['read_watermark']:.2f}", "", "0, 0.25, 0.5, 0.75 and 1 tried"),
-        Parameter("buffer_segments, segment_blocks", "2, 256", "", UNCHANGED),
-    ]
-    return rows
+    assumed = positioning.missing()
+    if overhead is None:
+        reason = f"assumed: fewer than {WINDOW} sequential reads of the buffer"
+        assumed |= dict.fromkeys(("read_miss_after_read_ms", "bus_ms_per_block"), reason)
+    return PassiveModel(device, zones, seeks, residual, accesses.rows(order), margin, assumed)

@@ -12,7 +12,13 @@ from sledsim.show.faults import make_error
 from sledsim.show.progress import ProgressBar
 from sledsim.studies.drive_calibration.calibration import DriveCalibration, Residual
 from sledsim.studies.drive_calibration.fitting import Parameter
-from sledsim.studies.drive_calibration.passive import PassiveAccesses, model_of_trace
+from sledsim.studies.drive_calibration.passive import (
+    ASSUMPTIONS,
+    UNCHANGED,
+    PassiveAccesses,
+    PassiveModel,
+    model_of_trace,
+)
 from sledsim.studies.validation.drive import MEASURED, demerit_ms, measured_model, measured_trace
 
 if TYPE_CHECKING:
@@ -66,7 +72,6 @@ KEPT = 32
 OTHER_DRIVE = 0.5
 #: Keys of parts of a drive that stay as given, and their names.
 KEPT_PARTS = {"read_retries": "read retries", "command_queue": "command queue", "write_cache": "write cache"}
-UNCHANGED = "not identifiable from this trace"
 
 
 def refine_drive(
@@ -99,37 +104,22 @@ def refine_drive(
     """
     import numpy as np
 
-    estimated: list[Parameter] = []
-    blind = specs is None
+    estimated: PassiveModel | None = None
     if specs is None:
-        specs, estimated = _estimated_model(trace)
+        estimated = _estimated_model(trace, progress=progress)
+        specs = estimated.device
     model = measured_model(specs, trace)
     replay = _Replay(model)
     fit = _choose(replay, progress=progress)
-    parameters = estimated
-    for index, (name, unit, _) in enumerate(CHANGES):
-        value, error = fit.changes[index], fit.standard_errors[index]
-        if abs(value) < NEGLIGIBLE:
-            if blind:
-                continue
-            parameters.append(Parameter(name, "unchanged", unit, UNCHANGED))
-            continue
-        text = f"×{1 + value:.3f}" if name in SCALES else f"{value:+.3f}"
-        at_bound = value <= replay.lowest[index] + NEGLIGIBLE
-        remarks = [f"{'standard error ' if blind else ''}{error:.3f}"] if error >= NEGLIGIBLE else []
-        if at_bound:
-            remarks.append("at its lower bound")
-        elif not remarks:
-            remarks.append("none: small changes have no effect")
-        if abs(value) < SIGNIFICANT * error:
-            remarks.append("not identifiable by itself")
-        parameters.append(Parameter(name, text, unit, "; ".join(remarks)))
-    kept = [label for key, label in KEPT_PARTS.items() if replay.device.get(key)]
-    if not blind:
-        parameters.append(Parameter(", ".join(["zones, skews, buffer", *kept]), "unchanged", "", UNCHANGED))
+    device = _changed(replay.device, fit.changes)
+    parameters = _corrections(replay, fit) if estimated is None else estimated.parameters(device)
     number = len(replay.measured)
     start, fitted = (replay.serve(changes, number) for changes in (0 * fit.changes, fit.changes))
-    residuals, notes = [], [] if blind or fit.changes.any() else ["no correction is accepted: the model stays as given"]
+    residuals, notes = [], []
+    if estimated is not None:
+        notes.append(ASSUMPTIONS)
+    elif not fit.changes.any():
+        notes.append("no correction is accepted: the model stays as given")
     for kind, rows in (("all", np.ones(number, dtype=np.bool_)), ("reads", replay.read), ("writes", ~replay.read)):
         second = rows & (np.arange(number) >= replay.half)
         if second.any():
@@ -145,10 +135,10 @@ def refine_drive(
                 )
                 for label, found in ((f"{kind}, fitted", fitted), (f"{kind}, as given", start))
             ]
-            residuals += pair[:1] if blind else pair
-            notes += [] if blind else _notes(kind, *pair)
+            residuals += pair if estimated is None else pair[:1]
+            notes += _notes(kind, *pair) if estimated is None else []
     return DriveCalibration(
-        _changed(replay.device, fit.changes),
+        device,
         parameters,
         residuals,
         Path(model.trace.name).name,
@@ -158,8 +148,8 @@ def refine_drive(
     )
 
 
-def _estimated_model(trace: "TraceLike") -> tuple[dict[str, Any], list[Parameter]]:
-    """Return the keys of a drive that is estimated from the first half of a trace, and its parameters."""
+def _estimated_model(trace: "TraceLike", *, progress: bool) -> PassiveModel:
+    """Return the model of a drive that is estimated from the first half of a trace."""
     import numpy as np
 
     opened, columns = measured_trace(trace)
@@ -184,7 +174,13 @@ def _estimated_model(trace: "TraceLike") -> tuple[dict[str, Any], list[Parameter
     def serve(device: Mapping[str, Any]) -> "NDArray[np.float64]":
         return _served_ms(workload, device, requests // 2)
 
-    return model_of_trace(accesses, int((lbns + sectors).max()), file, serve)
+    with ProgressBar("estimating", "steps") as bar:
+
+        def report(share: float, name: str) -> None:
+            if progress:
+                bar.show(share, name)
+
+        return model_of_trace(accesses, int((lbns + sectors).max()), file, serve, report)
 
 
 def _require_requests(number: int, file: Path | None) -> None:
@@ -302,6 +298,27 @@ class _Replay:
 
         single = np.abs(self.modelled(changes)[rows] - self.measured[: self.half][rows])
         return self.demerit_ms(changes, rows) + float(np.minimum(single, self.cap_ms).mean())
+
+
+def _corrections(replay: _Replay, fit: _Fit) -> list[Parameter]:
+    """Return the corrections of a given model, with their standard errors."""
+    parameters = []
+    for index, (name, unit, _) in enumerate(CHANGES):
+        value, error = fit.changes[index], fit.standard_errors[index]
+        if abs(value) < NEGLIGIBLE:
+            parameters.append(Parameter(name, "unchanged", unit, UNCHANGED))
+            continue
+        text = f"×{1 + value:.3f}" if name in SCALES else f"{value:+.3f}"
+        remarks = [f"{error:.3f}"] if error >= NEGLIGIBLE else []
+        if value <= replay.lowest[index] + NEGLIGIBLE:
+            remarks.append("at its lower bound")
+        elif not remarks:
+            remarks.append("none: small changes have no effect")
+        if abs(value) < SIGNIFICANT * error:
+            remarks.append("not identifiable by itself")
+        parameters.append(Parameter(name, text, unit, "; ".join(remarks)))
+    kept = [label for key, label in KEPT_PARTS.items() if replay.device.get(key)]
+    return [*parameters, Parameter(", ".join(["zones, skews, buffer", *kept]), "unchanged", "", UNCHANGED)]
 
 
 def _choose(replay: _Replay, *, progress: bool) -> _Fit:
