@@ -632,7 +632,13 @@ def _fit_zone(lbns: "Integers", angles: "Floats", zone: _Zone) -> _Zone:
         starts.append((*best, int(part[0]), int(part[-1]) + 1))
     starts.sort(key=lambda each: -each[0])
     grown = [_grown(start, first, end, lbns, angles) for _, start, first, end in starts[:STARTS]]
-    return max(grown, key=lambda each: each.coherence - COHERENCE_COST * len(each.slips) / len(lbns))
+    fitted = max(grown, key=lambda each: each.coherence - COHERENCE_COST * len(each.slips) / len(lbns))
+    # If the two skews are similar, the beginning of a cylinder may be that of another track.
+    others = [
+        _refined(replace(fitted, origin=fitted.origin + track * fitted.sectors), lbns, angles)
+        for track in range(1, fitted.surfaces)
+    ]
+    return max([fitted, *others], key=lambda each: each.coherence)
 
 
 def _grown(zone: _Zone, first: int, end: int, lbns: "Integers", angles: "Floats") -> _Zone:
