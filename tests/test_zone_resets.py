@@ -92,7 +92,7 @@ def test_resets_are_converted_or_counted_as_left_out(tmp_path: Path, sledsim_cli
         assert (resets(result), result.requests.failed) == (3, 2)
     converted = sledsim_cli("trace", path, "--to", "mqsim", "-o", tmp_path / "without")
     assert "note: 2 resets left out: mqsim has none" in converted.err
-    assert "2 resets left out (no zones)" in sledsim_cli("replay", path, "-d", "atlas10k").out
+    assert "2 resets left out (no zones at the root)" in sledsim_cli("replay", path, "-d", "atlas10k").out
 
 
 def test_resets_of_many_blocks_survive_power_cuts(tmp_path: Path) -> None:

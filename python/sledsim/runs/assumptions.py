@@ -38,7 +38,7 @@ def replay_assumptions(summary: Mapping[str, Any], *others: Mapping[str, Any], w
     parts = [f"format {replay['format']} ({replay['detected_by']})", replay["units"], FITS[workload["fit"]]]
     parts += ["records sorted by time"] if workload["sort"] else []
     if resets := max(run["replay"].get("resets_left_out", 0) for run in (summary, *others)):
-        parts.append(f"{with_count(resets, 'reset')} left out (no zones)")
+        parts.append(f"{with_count(resets, 'reset')} left out (no zones at the root)")
     mechanisms = dict.fromkeys(each for run in (summary, *others) for each in mechanisms_of(run))
     positions = [POSITIONS[each] for each in mechanisms if each in POSITIONS]
     if positions:

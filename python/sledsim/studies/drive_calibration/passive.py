@@ -330,7 +330,10 @@ def model_of_trace(
     report(0.0, "rotation")
     period = _find_period(random)
     if period is None:
-        raise _not_shown(source, "the rotation: few accesses end near each other, or not at the same angle")
+        reason = (
+            f"few of the {len(rows):,} random accesses of its first half end near each other, or not at the same angle"
+        )
+        raise _not_shown(source, f"the rotation: {reason}")
     report(0.05, "zones")
     segments = _segments(random.ends, random.end_ms / period)
     for step in range(DELAY_STEPS):

@@ -511,7 +511,7 @@ fn failures(scenario: &Scenario, outcome: &Outcome) -> Vec<String> {
     let [blocks, parts] = [BLOCKS_OF_A_REQUEST.most, PARTS_OF_A_REQUEST.most];
     let large = format!("more than {blocks} blocks, or cut into more than {parts} parts");
     let causes = [
-        (out_of_range, "beyond the device, or empty"),
+        (out_of_range, "beyond the device, or without a block"),
         (oversized, &large),
         (failed - lost - cut - out_of_range - oversized, refused),
         (unreadable, "blocks can't be read"),
