@@ -405,3 +405,15 @@ def test_failed_requests_are_counted_by_cause() -> None:
     zoned = {"kind": "zoned", "child": "atlas10k"}
     refused = sledsim.run({"workload": workload | {"read_fraction": 0.5}, "system": zoned, "run": {"requests": 20}})
     assert f"{refused.requests.failed} requests failed: writes not at the write pointer of a zone" in refused.run.note
+
+
+def test_comparisons_show_failed_requests_and_uncertain_percentiles() -> None:
+    workload = {"arrival": {"kind": "poisson", "rate_per_s": 50.0}, "read_fraction": 0.5}
+    zoned = {"kind": "zoned", "child": "atlas10k"}
+    runs = {"managed": zoned, "rewrite": zoned | {"out_of_order": "rewrite"}}
+    found = sledsim.compare(
+        {name: {"workload": workload, "system": system, "run": {"requests": 20}} for name, system in runs.items()}
+    )
+    assert f"managed: {found['managed'].run.note}" in found.table().notes
+    assert "p99.9 is uncertain, fewer than 10 requests took longer: managed; rewrite" in found.table().notes
+    assert not any(note.startswith("rewrite:") and "failed" in note for note in found.table().notes)

@@ -11,7 +11,7 @@ from sledsim.runs.labels import label_of_run
 from sledsim.runs.paired_runs import PairedRuns, run_to_difference
 from sledsim.runs.result import Result
 from sledsim.runs.running import ProgressCallback, run
-from sledsim.runs.summary_tables import NO_ENERGY, metric_rows
+from sledsim.runs.summary_tables import NO_ENERGY, comparison_notes, metric_rows
 from sledsim.runs.trace_comparison import TraceComparison, compare_on_trace
 from sledsim.scenario.reading import ScenarioLike, Sets
 from sledsim.show.arguments import require_several
@@ -148,6 +148,7 @@ class Comparison(OneTable, Shown):
         notes = [f"{name}: {overload['note']}" for name, overload in overloads if overload]
         unpowered = [name for name, result in self.results.items() if not result["energy"]]
         notes = self._difference_notes() + self._precision_notes() + notes
+        notes += comparison_notes(((name, result.summary) for name, result in self.results.items()), full=True)
         notes += [f"{NO_ENERGY}: {', '.join(unpowered)}"] if unpowered else []
         systems = [each.summary["scenario"]["system"] for each in self.results.values()]
         notes += dict.fromkeys(note for system in systems for note in system_questions(system))

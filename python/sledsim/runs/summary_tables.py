@@ -1,6 +1,6 @@
 """Tables of a run's summary."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sledsim._core import SledsimError
@@ -17,6 +17,7 @@ from sledsim.show.tables import Table, number
 __all__ = [
     "ENDS",
     "NO_ENERGY",
+    "comparison_notes",
     "measured_notes",
     "metric_rows",
     "precision_notes",
@@ -245,6 +246,30 @@ def measured_notes(summary: Mapping[str, Any], *, full: bool = False) -> list[st
     if response and (above := measured // (1000 if full else 100)) < FEWEST_ABOVE:
         percentile = "p99.9" if full else "p99"
         notes.append(f"note: {percentile} is uncertain: {above} of {with_count(measured, 'request')} took longer")
+    return notes
+
+
+def comparison_notes(runs: Iterable[tuple[str, Mapping[str, Any]]], *, full: bool = False) -> list[str]:
+    """Return notes on the failed requests of several runs, and on a percentile that is uncertain in some of them.
+
+    Parameters
+    ----------
+    runs
+        Names and summaries of the runs.
+    full
+        True for tables that have p99.9; otherwise p99 is the highest percentile.
+    """
+    notes, uncertain = [], []
+    percentile, inverse_share = ("p99.9", 1000) if full else ("p99", 100)
+    for name, summary in runs:
+        if summary["requests"]["failed"]:
+            notes.append(f"{name}: {summary['run']['note']}")
+        if summary["response"] and summary["requests"]["measured"] // inverse_share < FEWEST_ABOVE:
+            uncertain.append(name)
+    if uncertain:
+        notes.append(
+            f"{percentile} is uncertain, fewer than {FEWEST_ABOVE} requests took longer: {'; '.join(uncertain)}"
+        )
     return notes
 
 

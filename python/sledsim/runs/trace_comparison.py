@@ -15,7 +15,7 @@ from sledsim.runs.labels import device_of_run
 from sledsim.runs.replaying import replay
 from sledsim.runs.result import Result
 from sledsim.runs.running import ProgressCallback
-from sledsim.runs.summary_tables import NO_ENERGY
+from sledsim.runs.summary_tables import NO_ENERGY, comparison_notes
 from sledsim.scenario.reading import Sets
 from sledsim.show.arguments import require_several
 from sledsim.show.faults import make_error
@@ -200,6 +200,9 @@ class TraceComparison(OneTable, Shown):
             notes.append(f"not run: {'; '.join(self.not_run)}")
         overloads = [each for each in self.combinations if each.result is not None and not each.keeps_up]
         notes += [f"{each.name}: {each.result['overload']['note']}" for each in overloads if each.result is not None]
+        notes += comparison_notes(
+            (each.name, each.result.summary) for each in self.combinations if each.result is not None
+        )
         notes += too_small_notes([(each.heading, each.error) for each in self.combinations if each.error is not None])
         unpowered = [
             each.heading for each in self.combinations if each.result is not None and not each.result["energy"]
