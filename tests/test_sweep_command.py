@@ -317,6 +317,16 @@ def test_saturated_points_have_no_interval(tmp_path: Path) -> None:
     assert verdicts == {"4000": "A and B cannot keep up", None: "A and B cannot keep up"}
 
 
+def test_tables_count_runs_with_failed_requests(tmp_path: Path) -> None:
+    base = {
+        "workload": {"arrival": {"kind": "poisson", "rate_per_s": 50.0}, "read_fraction": 0.5},
+        "system": {"kind": "zoned", "child": "atlas10k"},
+        "run": {"requests": 20},
+    }
+    run(Sweep(base, {"system.out_of_order": ["refuse", "rewrite"]}, replications=2, name="zones"), tmp_path / "s")
+    assert "some requests failed in 2 runs" in str(results(tmp_path / "s"))
+
+
 @pytest.mark.parametrize("path", examples_of("sweep"), ids=lambda path: path.stem)
 def test_sweep_examples_run(path: Path, tmp_path: Path) -> None:
     sweep = Sweep.load(path, overrides=["run.requests=50", "run.warmup_requests=0"])

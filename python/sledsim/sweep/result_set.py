@@ -323,9 +323,16 @@ class Results(OneTable, Plain):
         left = frozenset(i for i, parameter in enumerate(self.parameters) if not self.is_numeric(parameter))
         names = max(len(self.parameters), 1)
         notes = self._overload_notes()
+        if runs := self._runs_with_failed_requests():
+            notes.append(f"some requests failed in {with_count(runs, 'run')} (metric requests.failed)")
         if self.keys and not any(metric.startswith("energy.") for metric in self.metrics()):
             notes.append(NO_ENERGY)
         return Table(headers, rows, title=self._heading(), left=left, names=names, notes=notes)
+
+    def _runs_with_failed_requests(self) -> int:
+        rows = self.store.rows("SELECT key FROM metrics WHERE metric = 'requests.failed' AND value > 0")
+        found = {key for (key,) in rows}
+        return sum(key in found for key in self.keys.values())
 
     def _overload_notes(self) -> list[str]:
         """Return notes on the points at which the system cannot keep up with its load."""
