@@ -270,3 +270,12 @@ def test_a_bound_of_the_mean_uses_the_mean_that_has_the_precision() -> None:
     point = limit.points[0]
     repeated = sledsim.run(base, overrides={"workload.arrival.rate_per_s": point.setting})
     assert point.value_ms == repeated.controlled_response.mean_ms != point.mean_ms
+
+
+def test_failed_requests_at_the_limit_are_noted() -> None:
+    failing = scenario(2000) | {"system": {"kind": "zoned", "child": "atlas10k"}}
+    failing["workload"]["read_fraction"] = 0.5
+    found = sledsim.find_limit(failing, p99_ms=100.0)
+    [limit] = found.limits
+    assert limit.limit is not None
+    assert f"{limit.name}: {limit.limit.failed:,} requests failed at the limit" in found.table().notes

@@ -19,7 +19,7 @@ from sledsim.scenario.texts import is_document
 from sledsim.scenario.typed import Scenario
 from sledsim.show.arguments import require_number
 from sledsim.show.faults import make_error
-from sledsim.show.naming import label_of
+from sledsim.show.naming import label_of, with_count
 from sledsim.show.shown import OneTable, Shown
 from sledsim.show.tables import Table, number
 from sledsim.traces.trace import Trace, TraceLike
@@ -100,7 +100,7 @@ class LoadPoint(NamedTuple):
 
     ``load`` is relative to the scenario or the trace as given; ``setting`` is the value of the key that was varied.
     ``value_ms`` is the bounded measure: for ``mean`` in runs to a precision, the mean with control variates if there is
-    one.
+    one. ``failed`` is the number of failed requests.
     """
 
     load: float
@@ -112,6 +112,7 @@ class LoadPoint(NamedTuple):
     utilisation: float | None
     keeps_up: bool
     is_met: bool
+    failed: int
 
 
 @dataclass(frozen=True)
@@ -293,6 +294,11 @@ class LoadLimits(OneTable, Shown):
         measure = f"{self.bound.measure} (ms)"
         headers = ["device, scheduler", "limit (1/s)", setting, measure, "busy (%)", "limited by"]
         notes = [f"{each.name}: {note}" for each in self.limits if each.error is None and (note := each.note())]
+        notes += [
+            f"{each.name}: {with_count(each.limit.failed, 'request')} failed at the limit"
+            for each in self.limits
+            if each.above and each.limit and each.limit.failed
+        ]
         notes += too_small_notes([(each.device, each.error) for each in self.limits if each.error is not None])
         if any(each.limit and each.above for each in self.limits):
             notes.append(
@@ -609,4 +615,5 @@ def _point(load: float, setting: float, result: Result, bound: Bound) -> LoadPoi
         result["utilisation"]["fraction"],
         keeps_up=not overload,
         is_met=not overload and value <= bound.ms,
+        failed=result["requests"]["failed"],
     )
