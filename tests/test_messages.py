@@ -640,6 +640,7 @@ COMMANDS = [
     "validate-drive small.csv small.csv",
     "calibrate",
     "calibrate .",
+    "calibrate invalid",
     "calibrate nosuch.trace",
     "calibrate small.csv",
     "calibrate --jobs jobs",
@@ -707,6 +708,8 @@ def test_commands(command: str, folder: Path, sledsim_cli: Callable[..., Outcome
         (folder / f"{kind}.toml").write_text(text)
     scenario = {"workload": {"path": "far.csv"}, "system": {"device": "g2"}}
     (folder / "far.json").write_text(json.dumps(scenario))
+    (folder / "invalid").mkdir()
+    (folder / "invalid" / "calibration.json").write_text("{}")
     found = sledsim_cli(*shlex.split(command))
     assert (found.status, found.out) == (2, "")
     assert f"$ sledsim {command}\n{found.err.replace(f'{folder}/', '')}" == snapshot

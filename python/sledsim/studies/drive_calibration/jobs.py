@@ -301,6 +301,9 @@ def read_description(folder: Path) -> tuple[int, float]:
         If the folder has no valid description.
     """
     path = folder / DESCRIPTION
+    if folder.is_dir() and not path.exists():
+        message = f"has no jobs: name a trace file, or write the jobs first, with sledsim calibrate --jobs {folder}"
+        raise make_error(SledsimError, "missing", message, path="folder", value=str(folder), file=folder)
     try:
         described = json.loads(path.read_text())
         return int(described["capacity_bytes"]), float(described["scale"])
