@@ -600,6 +600,7 @@ COMMANDS = [
     "replay small.csv --device g2 --set device.seek_model=optimal",
     "replay small.csv --mode opn",
     "replay small.csv --mode closed",
+    "replay untimed.log --set workload.mode=closed",
     "replay small.csv --fit scal",
     "replay small.csv --format mqsin",
     "replay small.csv --format parquet",

@@ -36,13 +36,27 @@ def print_suggestions(typed: Sequence[str], options: Iterable[str], command: Any
     """
     forms = {form: parameter.opts for parameter in command.params for form in parameter.opts}
     commands = [
-        f"  {shlex.join(['sledsim', *_without(forms.get(name, [name]), typed)])} {option}"
+        f"  {shlex.join(['sledsim', *_without(forms.get(name, [name]), _without_settings(name, typed))])} {option}"
         for option in options
         if (name := option.split()[0]).startswith("--")
     ]
     # Standard input has been read and cannot be read again.
     if commands and "-" not in typed:
         write("\n".join([f"to go on, {'one of' if len(commands) > 1 else 'with'}:", *commands]), err=True)
+
+
+def _without_settings(option: str, typed: Sequence[str]) -> list[str]:
+    """Return arguments without settings of the key that an option sets: ``--set workload.mode=closed`` for --mode."""
+    key, kept = option.removeprefix("--").replace("-", "_"), list[str]()
+    for word in typed:
+        setting = word.removeprefix("--set=")
+        is_attached = setting != word
+        is_setting = is_attached or kept[-1:] in (["--set"], ["-s"])
+        if not is_setting or setting.partition("=")[0].rpartition(".")[2] != key:
+            kept.append(word)
+        elif not is_attached:
+            kept.pop()
+    return kept
 
 
 def _without(forms: Sequence[str], typed: Sequence[str]) -> list[str]:
