@@ -601,6 +601,7 @@ COMMANDS = [
     "replay small.csv --mode opn",
     "replay small.csv --mode closed",
     "replay untimed.log --set workload.mode=closed",
+    "replay small.csv --set system.kind=zoned",
     "replay small.csv --fit scal",
     "replay small.csv --format mqsin",
     "replay small.csv --format parquet",

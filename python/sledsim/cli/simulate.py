@@ -221,6 +221,11 @@ def replay(
     from sledsim.runs.replaying import replay_scenario, require_effect
     from sledsim.scenario.reading import resolve, set_list
 
+    for setting in sets or []:
+        key, _, value = setting.partition("=")
+        if key == "system.kind" and value.strip("\"'") != "drive":
+            message = "replay needs kind drive: for other systems, write a scenario and use sledsim run SCENARIO"
+            raise typer.BadParameter(message, param_hint=f"--set {setting}")
     devices_given, schedulers_given = _split(device), _split(scheduler)
     keys = {
         "time_scale": time_scale,
