@@ -17,7 +17,7 @@ const CORRELATION_LEVEL: f64 = 0.05;
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum NoInterval {
     /// There are fewer values than 20 batches of 16.
-    #[error("too few values for a confidence interval: {count}, and it takes 320")]
+    #[error("a confidence interval takes at least 320 values, not {count}")]
     TooFew {
         /// Number of values so far.
         count: u64,
