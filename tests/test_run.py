@@ -289,7 +289,8 @@ def test_a_replay_states_its_assumptions(trace_file: Path, fit: str, addresses: 
         f"assumed: format csv (16 of its first 16 lines), times in ns, addresses in bytes, {addresses}, "
     )
     assert lines[-1].endswith(", open: arrivals as recorded, sled at rest in the centre at the first arrival")
-    assert any(line.startswith("no 95 % interval: a confidence interval takes at least 320 values, not 50") for line in lines)
+    note = "no 95 % interval: a confidence interval takes at least 320 values, not 50"
+    assert any(line.startswith(note) for line in lines)
     assert len(lines) <= 22
     assert result.scenario.workload.fit == fit
 
