@@ -113,7 +113,7 @@ enum Stage {
     Rewriting,
 }
 
-/// What to do once a lock is granted.
+/// An action that waits for locks on zones.
 #[derive(Clone, Debug)]
 enum Action {
     /// Start a write.

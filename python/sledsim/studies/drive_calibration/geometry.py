@@ -6,7 +6,7 @@ one at a time therefore give angles. A sequential stream shows where tracks end,
 
 import itertools
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from sledsim._core import SledsimError
 from sledsim.show.faults import make_error
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Accesses",
+    "Columns",
     "Stream",
     "ZoneMap",
     "chained",
@@ -34,7 +35,16 @@ LEAST_RPM, MOST_RPM = 2400, 20000
 
 
 @dataclass(frozen=True)
-class Accesses:
+class Columns:
+    """Base class of dataclasses whose fields are arrays with an element for each access."""
+
+    def rows(self, chosen: "NDArray[np.generic] | slice") -> Self:
+        """Return some of the accesses."""
+        return type(self)(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
+
+
+@dataclass(frozen=True)
+class Accesses(Columns):
     """Accesses one at a time, with the times at which they began and ended.
 
     Parameters
@@ -57,10 +67,6 @@ class Accesses:
     def latency_ms(self) -> "NDArray[np.float64]":
         """The latency of each access."""
         return self.end_ms - self.begin_ms
-
-    def rows(self, chosen: "NDArray[np.generic] | slice") -> "Accesses":
-        """Return some of the accesses."""
-        return Accesses(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
 
 
 def chained(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from sledsim._core import SledsimError
 from sledsim.show.faults import make_error
 from sledsim.show.frames import install_command
-from sledsim.studies.drive_calibration.geometry import Accesses, ZoneMap
+from sledsim.studies.drive_calibration.geometry import Accesses, Columns, ZoneMap
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -169,7 +169,7 @@ def layout_of(device: "Mapping[str, Any]") -> DiskLayout:
 
 
 @dataclass(frozen=True)
-class Moves:
+class Moves(Columns):
     """Accesses to the medium with their predecessors.
 
     Parameters
@@ -188,10 +188,6 @@ class Moves:
     head_changes: "NDArray[np.bool_]"
     positioned_ms: "NDArray[np.float64]"
     reads: "NDArray[np.bool_]"
-
-    def rows(self, chosen: "NDArray[np.bool_]") -> "Moves":
-        """Return some of the accesses."""
-        return Moves(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
 
 
 def positions(layout: DiskLayout, lbns: "NDArray[np.int64]") -> "dict[str, NDArray[Any]]":

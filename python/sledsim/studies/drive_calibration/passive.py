@@ -12,7 +12,7 @@ from sledsim._core import TraceError
 from sledsim.show.faults import make_error
 from sledsim.show.naming import with_count
 from sledsim.studies.drive_calibration.fitting import Parameter
-from sledsim.studies.drive_calibration.geometry import LEAST_RPM, MOST_RPM
+from sledsim.studies.drive_calibration.geometry import LEAST_RPM, MOST_RPM, Columns
 from sledsim.studies.drive_calibration.mechanics import MOST_SURFACES, Moves, SeekFit, fit_time, seek_curve
 from sledsim.studies.validation.drive import demerit_ms
 
@@ -101,7 +101,7 @@ SPARE_PENALTY = 3.0
 
 
 @dataclass(frozen=True)
-class PassiveAccesses:
+class PassiveAccesses(Columns):
     """Accesses of a trace, one at a time, in order of time.
 
     Parameters
@@ -122,10 +122,6 @@ class PassiveAccesses:
     service_ms: "Floats"
     end_ms: "Floats"
     alone: "NDArray[np.bool_]"
-
-    def rows(self, chosen: "NDArray[Any] | slice") -> "PassiveAccesses":
-        """Return some of the accesses."""
-        return PassiveAccesses(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
 
     @property
     def ends(self) -> "Integers":
